@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/axsched/ax"
+)
+
+func sortBySeq(items []*item) {
+	slices.SortFunc(items, func(a, b *item) int { return cmp.Compare(a.task.Seq, b.task.Seq) })
+}
+
+// Loaded is what a partition's store held when it was opened.
+type Loaded struct {
+	Opened ax.Opened
+	Tasks  []*ax.Task // of all indexes
+	IDs    []ax.IDRecord
+	Facts  []ax.Fact // not yet filed
+}
+
+// load takes in what the store holds. What the attempts of this node's own workers have become, its attempt table says.
+func (e *Engine) load(l *Loaded) {
+	for _, r := range l.IDs {
+		e.memory.note(r)
+	}
+	slices.SortFunc(l.Tasks, func(a, b *ax.Task) int { return cmp.Compare(a.Seq, b.Seq) })
+	for _, t := range l.Tasks {
+		it := &item{task: t}
+		it.timer.Value = it
+		e.items.Put(it)
+		e.seq = max(e.seq, t.Seq)
+		if !t.State.Terminal() {
+			e.node.Counts.move(0, t.State)
+			if t.Unique().By == ax.ByContent {
+				e.memory.holder[t.UniqueName()] = t.ID
+			}
+		}
+		switch t.State {
+		case ax.Scheduled:
+			if t.Attempt > 0 {
+				e.rechain(it)
+			}
+			e.schedule(it)
+		case ax.Running:
+			e.hold1(it)
+			e.adopt(it)
+		case ax.Held:
+			e.hold1(it)
+			it.where = held
+		case ax.Success, ax.Failed, ax.Timeout, ax.Canceled:
+			it.where = ended
+			e.out.Ended = append(e.out.Ended, t)
+		}
+	}
+}
+
+// hold1 gives a loaded task back what its attempt had taken: its place in its key, and its share of the limits.
+func (e *Engine) hold1(it *item) {
+	e.rechain(it)
+	key, job := e.gates.of(it.task, e.now.Boot)
+	for _, g := range [2]*gate{key, job} {
+		if g != nil {
+			g.running++
+		}
+	}
+}
+
+// adopt goes on watching over an attempt. One of this node's own that was never sent, since the answer to its claim
+// was lost, is sent now; one whose report was lost with its batch is reported again.
+func (e *Engine) adopt(it *item) {
+	t := it.task
+	left := t.Last.Deadline.Sub(ax.Time(e.now.Wall))
+	it.where, it.onWall, it.over = running, false, t.Marks&ax.TimedOut != 0
+	if it.over {
+		e.node.Counts.Overrun++
+		left += lifeLimit(t) - t.Timeout.Duration()
+	}
+	e.boot.Add(&it.timer, e.now.Boot+max(left.Microseconds(), 0))
+	if t.Last.Executor != e.cfg.Name {
+		return
+	}
+	switch a := e.node.attempts[t.Last.Token]; {
+	case a == nil:
+		e.out.Sends = append(e.out.Sends, ax.Delivery{Task: t, Token: t.Last.Token, Attempt: t.Attempt, Deadline: t.Last.Deadline})
+		e.node.free--
+		if g := e.node.kind(t.Kind).gate; g != nil {
+			g.running++
+		}
+	case a.report != nil:
+		e.report(a.report)
+	}
+}
+
+// unsettled reports again what ended while the partition could not be written and is not the current attempt of its
+// task any more: it is stale, and only noted.
+func (e *Engine) unsettled() {
+	var stale []*ax.Report
+	for token, a := range e.node.attempts {
+		if a.p != e.p || a.report == nil {
+			continue
+		}
+		if it := e.items.Get(a.report.ID); it == nil || it.task.Last == nil || it.task.Last.Token != token {
+			stale = append(stale, a.report)
+		}
+	}
+	slices.SortFunc(stale, func(a, b *ax.Report) int { return a.Token.Compare(b.Token) })
+	for _, r := range stale {
+		e.report(r)
+	}
+}

@@ -1,0 +1,489 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/axsched/ax"
+	"github.com/axsched/ax/internal/clock"
+)
+
+// Node is one scheduler process without its goroutines: the engines of the partitions it owns, the arbiter between
+// them, and the table of the attempts in the hands of its own workers. Not safe for concurrent use.
+//
+// The driver calls, again and again: Advance; Admit and Report for what came in; Claim; Flush; then writes the batches
+// and hands the results to Committed.
+type Node struct {
+	Counts Counts
+
+	cfg      *Config
+	now      clock.Now
+	parts    map[ax.Partition]*part
+	order    []*part // by partition, so that nothing depends on the order of a map
+	kinds    map[string]*kind
+	lanes    []*Lane // those that may have something ready
+	claims   uint64  // number of the last claim: it grows over all partitions, and so in each
+	free     int     // workers without an attempt
+	paused   bool    // no new claims
+	attempts map[ax.AttemptToken]*attempt
+	cancels  []Cancel
+	overran  []*ax.Task
+}
+
+// part is a partition this node owns.
+type part struct {
+	p       ax.Partition
+	token   ax.Token
+	engine  *Engine // nil while it must be opened again
+	flying  *Output // handed to the driver and not committed
+	failed  *Output // came back with an error
+	waiting []Reply // admitted while there is no engine
+	err     error   // what it came back with
+}
+
+// attempt is one attempt in the hands of this node's workers.
+type attempt struct {
+	p      ax.Partition
+	report *ax.Report // set when it has ended, until a committed batch holds it
+}
+
+// kind is a kind of task on this node.
+type kind struct {
+	gate    *gate // nil: no limit
+	handled bool  // there is a handler
+}
+
+// Cancel asks that an attempt's context end with a cause.
+type Cancel struct {
+	Token ax.AttemptToken
+	Cause error
+}
+
+// Effects are what the driver is to do now that batches are safe.
+type Effects struct {
+	Sends   []ax.Delivery
+	Replies []Reply
+	Filings []Filing
+	Held    []*ax.Task
+}
+
+// Filing is what a partition has for the archive; Node.Archived hands it back when the archive has it.
+type Filing struct {
+	Partition ax.Partition
+	Ended     []*ax.Task
+	Facts     []ax.Fact
+	Parts     int // how many filings were merged into this one
+}
+
+// NewNode returns a node that owns nothing. free is its number of workers, kinds the kinds they have handlers for.
+func NewNode(cfg Config, free int, kinds []string) *Node {
+	cfg.Aging = cfg.Aging.WithDefaults()
+	n := &Node{cfg: &cfg, free: free, parts: map[ax.Partition]*part{}, kinds: map[string]*kind{}, attempts: map[ax.AttemptToken]*attempt{}}
+	for _, name := range kinds {
+		n.kind(name).handled = true
+	}
+	return n
+}
+
+func (n *Node) kind(name string) *kind {
+	k := n.kinds[name]
+	if k == nil {
+		k = &kind{}
+		if l, ok := n.cfg.Limits.Kinds[name]; ok && l != (Limit{}) {
+			k.gate = newGate(l, n.now.Boot)
+		}
+		n.kinds[name] = k
+	}
+	return k
+}
+
+// Own makes the node schedule a partition, from what its store held after Open under the token. It is also how a
+// partition is brought back after Broken named it: then what was lost with the failed batches is done again.
+func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) Effects {
+	pt := n.parts[p]
+	if pt == nil {
+		pt = &part{p: p}
+		n.parts[p] = pt
+		n.order = append(n.order, pt)
+		slices.SortFunc(n.order, func(a, b *part) int { return cmp.Compare(a.p, b.p) })
+	}
+	pt.token, pt.err = token, nil
+	pt.engine = newEngine(n, p, token, l.Opened, n.now)
+	pt.engine.load(l)
+	pt.engine.unsettled()
+	var fx Effects
+	if len(l.Facts) > 0 {
+		fx.Filings = append(fx.Filings, Filing{Partition: p, Facts: l.Facts, Parts: 1})
+	}
+	failed, waiting := pt.failed, pt.waiting
+	pt.failed, pt.waiting = nil, nil
+	switch {
+	case failed == nil:
+	case failed.Batch.Number > 0 && failed.Batch.Number <= l.Opened.Number: // it was written after all
+		fx.Replies = append(fx.Replies, failed.Replies...)
+		n.settled(failed)
+	default:
+		for i := range failed.Replies {
+			n.again(pt, failed.Replies[i])
+		}
+	}
+	for i := range waiting {
+		n.again(pt, waiting[i])
+	}
+	return fx
+}
+
+func (n *Node) again(pt *part, r Reply) {
+	if r.Ticket != nil { // entries of the inbox are found there again
+		pt.engine.Admit(r.Entry, r.Ticket, r.Index, false)
+	}
+}
+
+// Drop gives up a partition. What was not committed is answered ErrUnknown: it may have been written. The attempts of
+// its tasks run on, and their reports are for the next owner.
+func (n *Node) Drop(p ax.Partition) (replies []Reply) {
+	pt := n.parts[p]
+	if pt == nil {
+		return nil
+	}
+	for _, o := range []*Output{pt.flying, pt.failed} {
+		if o != nil {
+			replies = append(replies, o.Replies...)
+		}
+	}
+	replies = append(replies, pt.waiting...)
+	if pt.engine != nil {
+		replies = append(replies, pt.engine.out.Replies...)
+		n.unload(pt)
+	}
+	for i := range replies {
+		replies[i].Answer = ax.Answer{Code: ax.Refused, ID: replies[i].Answer.ID, Err: ax.ErrUnknown}
+	}
+	delete(n.parts, p)
+	n.order = slices.DeleteFunc(n.order, func(q *part) bool { return q == pt })
+	return slices.DeleteFunc(replies, func(r Reply) bool { return r.Ticket == nil })
+}
+
+// unload forgets an engine. Claims that were not handed out give their workers back.
+func (n *Node) unload(pt *part) {
+	e := pt.engine
+	pt.engine = nil
+	for it := range e.items.All() {
+		if !it.task.State.Terminal() {
+			n.Counts.gauge(it.task.State, -1)
+		}
+		if it.task.Marks&ax.TimedOut != 0 {
+			n.Counts.Overrun--
+		}
+	}
+	n.unsend(e.out)
+	n.lanes = slices.DeleteFunc(n.lanes, func(l *Lane) bool { return l.engine == e })
+}
+
+// unsend gives back the workers of claims whose sends will not happen.
+func (n *Node) unsend(o *Output) {
+	for i := range o.Sends {
+		n.free++
+		if g := n.kind(o.Sends[i].Task.Kind).gate; g != nil {
+			g.running--
+		}
+	}
+	o.Sends = nil
+}
+
+// Advance tells the time.
+func (n *Node) Advance(now clock.Now) {
+	n.now = now
+	for _, pt := range n.order {
+		if pt.engine != nil {
+			pt.engine.Advance(now)
+		}
+	}
+}
+
+// Next returns after how many microseconds Advance or Claim has something to do.
+func (n *Node) Next() (wait int64, ok bool) {
+	for _, pt := range n.order {
+		if pt.engine == nil {
+			continue
+		}
+		if w, some := pt.engine.Next(); some && (!ok || w < wait) {
+			wait, ok = w, true
+		}
+	}
+	if n.free <= 0 || n.paused {
+		return wait, ok
+	}
+	for _, l := range n.lanes { // ready, but too soon for the rate of their kind
+		if g := l.kind.gate; g != nil && l.kind.handled && l.lane.Len() > 0 && !g.full() {
+			if w := max(g.opens()-n.now.Boot, 0); !ok || w < wait {
+				wait, ok = w, true
+			}
+		}
+	}
+	return wait, ok
+}
+
+// Admit takes in a request for a partition; see Engine.Admit. It reports false if the node does not own it.
+func (n *Node) Admit(p ax.Partition, entry *ax.Entry, ticket any, i int, fromInbox bool) bool {
+	pt := n.parts[p]
+	switch {
+	case pt == nil:
+		return false
+	case pt.engine != nil:
+		pt.engine.Admit(entry, ticket, i, fromInbox)
+	case !fromInbox:
+		pt.waiting = append(pt.waiting, Reply{Entry: entry, Ticket: ticket, Index: i})
+	}
+	return true
+}
+
+// Report takes in the end of an attempt of this node's own workers, and frees the worker. It reports false if the
+// partition is no longer this node's: the report belongs into its inbox.
+func (n *Node) Report(p ax.Partition, kind string, r *ax.Report) bool {
+	n.free++
+	if g := n.kind(kind).gate; g != nil {
+		g.running--
+	}
+	pt := n.parts[p]
+	if pt == nil {
+		delete(n.attempts, r.Token)
+		return false
+	}
+	if a := n.attempts[r.Token]; a != nil {
+		a.report = r
+	}
+	if pt.engine != nil {
+		pt.engine.report(r)
+	}
+	return true
+}
+
+// Archived says that the archive has a filing.
+func (n *Node) Archived(f Filing) {
+	pt := n.parts[f.Partition]
+	if pt == nil || pt.engine == nil {
+		return
+	}
+	pt.engine.archived(f.Ended)
+	for i := range f.Facts {
+		pt.engine.out.Batch.Filed = append(pt.engine.out.Batch.Filed, f.Facts[i].ID)
+	}
+}
+
+// Lost says that an executor is gone; see Engine.lost.
+func (n *Node) Lost(executor string, interrupted bool) {
+	for _, pt := range n.order {
+		if pt.engine != nil {
+			pt.engine.lost(executor, interrupted)
+		}
+	}
+}
+
+// Pause stops new claims, or lets them go on.
+func (n *Node) Pause(paused bool) { n.paused = paused }
+
+// Claim is the arbiter: it gives every free worker the first of all that is ready on this node.
+func (n *Node) Claim() {
+	for n.free > 0 && !n.paused {
+		best := n.best()
+		if best == nil {
+			return
+		}
+		if !best.engine.claim(best) {
+			continue
+		}
+		n.free--
+		if g := best.kind.gate; g != nil {
+			g.enter(n.now.Boot)
+		}
+	}
+}
+
+// best returns the lane whose first task goes before those of all others, nil if nothing can start now. Lanes are few:
+// one for each kind that has something ready in each partition; empty ones are dropped from the list here.
+func (n *Node) best() (best *Lane) {
+	var first rank
+	for i := 0; i < len(n.lanes); i++ {
+		l := n.lanes[i]
+		if l.lane.Len() == 0 {
+			l.listed = false
+			last := len(n.lanes) - 1
+			n.lanes[i] = n.lanes[last]
+			n.lanes[last] = nil
+			n.lanes = n.lanes[:last]
+			i--
+			continue
+		}
+		if !l.kind.handled || l.kind.gate != nil && !l.kind.gate.open(n.now.Boot) || l.engine.part().flying != nil {
+			continue
+		}
+		r, _ := l.lane.Head(n.now.Wall)
+		if at := (rank{r, l.engine.p, l}); best == nil || at.before(&first) {
+			best, first = l, at
+		}
+	}
+	return best
+}
+
+func (e *Engine) part() *part { return e.node.parts[e.p] }
+
+// Flush returns what the engines ask for, of each partition that has no batch under way: what piles up meanwhile is the
+// next one.
+func (n *Node) Flush() (out []*Output) {
+	for _, pt := range n.order {
+		if pt.engine == nil || pt.flying != nil {
+			continue
+		}
+		if o := pt.engine.flush(); o != nil {
+			pt.flying = o
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Committed takes the results of writing what Flush returned, one error per Output, in the order of Flush, and returns
+// what may happen now. An Output with an empty batch needs no write; its result is nil.
+func (n *Node) Committed(outs []*Output, errs []error) (fx Effects) {
+	for i, o := range outs {
+		pt := n.parts[o.Batch.Partition]
+		if pt == nil || pt.flying != o {
+			n.unsend(o) // given up meanwhile
+			continue
+		}
+		pt.flying = nil
+		if errs[i] != nil {
+			n.fail(pt, o, errs[i], &fx)
+			continue
+		}
+		n.done(pt, o, &fx)
+	}
+	return fx
+}
+
+func (n *Node) done(pt *part, o *Output, fx *Effects) {
+	for _, id := range o.Batch.Admit {
+		delete(pt.engine.inbox, id)
+	}
+	for i := range o.Sends {
+		n.attempts[o.Sends[i].Token] = &attempt{p: pt.p}
+	}
+	n.settled(o)
+	fx.Sends = append(fx.Sends, o.Sends...)
+	fx.Replies = append(fx.Replies, o.Replies...)
+	fx.Held = append(fx.Held, o.Held...)
+	if len(o.Ended)+len(o.Batch.Facts) > 0 {
+		fx.Filings = append(fx.Filings, Filing{pt.p, o.Ended, o.Batch.Facts, 1})
+	}
+}
+
+func (n *Node) settled(o *Output) {
+	for _, token := range o.Settled {
+		delete(n.attempts, token)
+	}
+}
+
+// fail keeps a failed output until its partition has been opened again. A store without room has refused the batch for
+// good, so its callers are told.
+func (n *Node) fail(pt *part, o *Output, err error, fx *Effects) {
+	pt.waiting = append(pt.waiting, pt.engine.out.Replies...)
+	n.unload(pt)
+	n.unsend(o)
+	pt.failed, pt.err = o, err
+	if errors.Is(err, ax.ErrNoSpace) {
+		for _, r := range o.Replies {
+			if r.Ticket != nil && r.Entry.Verb == ax.VerbSubmit {
+				r.Answer = ax.Answer{Code: ax.Refused, ID: r.Answer.ID, Err: &ax.Error{Op: "submit", ID: r.Answer.ID, Err: ax.ErrNoSpace}}
+				fx.Replies = append(fx.Replies, r)
+			}
+		}
+		o.Replies = slices.DeleteFunc(o.Replies, func(r Reply) bool { return r.Entry.Verb == ax.VerbSubmit })
+	}
+}
+
+// Broken returns the partitions whose last batch came back with an error, and that error: open them again, or give them
+// up if it is ErrFenced.
+func (n *Node) Broken() (parts []ax.Partition, errs []error) {
+	for _, pt := range n.order {
+		if pt.engine == nil {
+			parts, errs = append(parts, pt.p), append(errs, pt.err)
+		}
+	}
+	return parts, errs
+}
+
+// TakeCancels returns the attempts whose contexts are to end, at once: no write has to come before.
+func (n *Node) TakeCancels() []Cancel {
+	c := n.cancels
+	n.cancels = nil
+	return c
+}
+
+// TakeOverran returns the tasks whose attempts have passed their deadline since it was called last.
+func (n *Node) TakeOverran() []*ax.Task {
+	t := n.overran
+	n.overran = nil
+	return t
+}
+
+// Find returns a live task of a partition this node owns.
+func (n *Node) Find(p ax.Partition, id string) *ax.Task {
+	if pt := n.parts[p]; pt != nil && pt.engine != nil {
+		if it := pt.engine.items.Get(id); it != nil {
+			return it.task
+		}
+	}
+	return nil
+}
+
+// LivePart is Live for one of several parts of the tasks, which together are all of them.
+func (n *Node) LivePart(part, of int, f func(*ax.Task)) {
+	for _, pt := range n.order {
+		if pt.engine == nil {
+			continue
+		}
+		for it := range pt.engine.items.Part(part, of) {
+			if !it.task.State.Terminal() {
+				f(it.task)
+			}
+		}
+	}
+}
+
+// Ready returns how many tasks are due and wait only for a worker or their kind's limit.
+func (n *Node) Ready() int {
+	ready := 0
+	for _, l := range n.lanes {
+		ready += l.lane.Len()
+	}
+	return ready
+}
+
+// Rename sets the name by which this node's own workers stand in attempts. Before the first Own only.
+func (n *Node) Rename(executor string) { n.cfg.Name = executor }
+
+// Live calls f with every task that is not terminal, in no particular order.
+func (n *Node) Live(f func(*ax.Task)) { n.LivePart(0, 1, f) }
+
+// Running returns how many attempts its own workers hold.
+func (n *Node) Running() int {
+	running := 0
+	for _, a := range n.attempts {
+		if a.report == nil {
+			running++
+		}
+	}
+	return running
+}
+
+// Idle reports whether nothing waits to be flushed or is under way.
+func (n *Node) Idle() bool {
+	for _, pt := range n.order {
+		if pt.engine == nil || pt.flying != nil || !pt.engine.out.Batch.Empty() || len(pt.engine.out.Replies) > 0 {
+			return false
+		}
+	}
+	return true
+}
