@@ -1,0 +1,68 @@
+package sched
+
+import (
+	"context"
+	"time"
+
+	"github.com/axsched/ax"
+	"github.com/axsched/ax/internal/pool"
+)
+
+// readInbox brings what others have put into a partition's inbox to the loop. A watch is a hint; looking is the truth.
+func (s *Scheduler) readInbox(ctx context.Context, p ax.Partition, token ax.Token) {
+	hint := make(<-chan struct{})
+	look := 200 * time.Millisecond // without a watch
+	if w, ok := s.cfg.Store.(ax.InboxWatcher); ok {
+		if c, err := w.WatchInbox(ctx, p); err == nil {
+			hint, look = c, 5*time.Second
+		}
+	}
+	tick := make(chan struct{}, 1) // holds one: ticks coalesce
+	alarm := s.cfg.Clock.NewTimer(func() {
+		select {
+		case tick <- struct{}{}:
+		default: // coalesces
+		}
+	})
+	defer alarm.Stop()
+	for {
+		req := ax.ScanRequest{Partition: p, Token: token, Index: ax.IndexInbox}
+		for {
+			page, err := s.cfg.Store.Scan(ctx, req)
+			if err != nil {
+				break // fenced, or away for a moment: the loop finds out by its writes
+			}
+			if len(page.Entries) > 0 {
+				s.mail.post(func(m *mail) { m.inbox = append(m.inbox, inboxPage{p, page.Entries}) })
+			}
+			if req.From = page.Next; page.Next == "" {
+				break
+			}
+		}
+		alarm.Reset(look)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+		case _, open := <-hint:
+			if !open {
+				hint = nil
+			}
+		}
+	}
+}
+
+// forward puts a report into the inbox of a partition that is no longer this process's, until it is safe there.
+func (s *Scheduler) forward(r *pool.Run) {
+	entry := ax.Entry{ID: "report-" + r.Token.String(), Verb: ax.VerbReport, Version: 1, Added: r.Report.Ended, By: s.leases.executor, Report: &r.Report}
+	s.group.Go(func() {
+		for pause := retryPause; ; pause = min(2*pause, time.Second) {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			_, err := s.cfg.Store.Submit(ctx, r.Partition, []ax.Entry{entry})
+			cancel()
+			if err == nil || !s.pause(pause) {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,309 @@
+package sched
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/axsched/ax"
+	"github.com/axsched/ax/internal/clock"
+	"github.com/axsched/ax/internal/engine"
+	"github.com/axsched/ax/internal/pool"
+)
+
+// maxWriting is how many Apply calls may be under way at once, each with what all partitions had ready: one is being
+// written while the next is being built.
+const maxWriting = 2
+
+// recheck is the longest the loop sleeps while something waits: the wall clock may be stepped, and Go's timers stop
+// while the machine is suspended.
+const recheck = time.Minute
+
+// loop owns the node. Each turn takes in all that has come, tells the time, hands out capacity, and has the changes
+// written; what depends on a write happens in the turn that hears of it. It never runs a handler and never waits for I/O.
+func (s *Scheduler) loop() {
+	var spare mail
+	for {
+		<-s.mail.wake
+		m := s.mail.take(spare)
+		s.turn(&m)
+		spare = m.reset()
+		if s.shut != nil && s.shut.over {
+			s.finish()
+			return
+		}
+	}
+}
+
+// turn is one round: read it as the life of a task.
+func (s *Scheduler) turn(m *mail) {
+	s.turnClock()
+	for _, call := range m.calls {
+		call()
+	}
+	for i := range m.committed { // 2 commit: what was written is safe, and what waited for it may happen
+		s.writing--
+		s.effects(s.node.Committed(m.committed[i].outs, m.committed[i].errs))
+	}
+	for _, r := range m.ended { // 7 report
+		s.report(r)
+	}
+	for i := range m.filed { // 9 terminal
+		s.filings -= m.filed[i].Parts
+		s.node.Archived(m.filed[i])
+	}
+	for _, r := range m.requests { // 1 submit
+		s.admit(r)
+	}
+	for i := range m.inbox {
+		for j := range m.inbox[i].entries {
+			s.node.Admit(m.inbox[i].p, &m.inbox[i].entries[j], nil, 0, true)
+		}
+	}
+	s.makeRoom()
+	s.node.Advance(s.now) // 3 wheel, 4 ready; 8 settle happened above
+	if s.shut == nil && s.leases.trusted(s.now.Boot) {
+		s.node.Claim() // 5 dispatch
+	}
+	s.interrupt()
+	s.commit()
+	s.step()
+	s.setAlarm()
+}
+
+// turnClock reads the clocks for this turn.
+func (s *Scheduler) turnClock() {
+	var changes []clock.Change
+	s.nowTime, s.now, changes = s.watch.read()
+	for _, c := range changes {
+		by := time.Duration(c.By) * time.Microsecond
+		if c.Kind == clock.Step {
+			s.stats.ClockSteps++
+			s.cfg.Logger.Warn("wall clock was stepped", "by", by)
+		} else {
+			s.stats.Suspends++
+			s.cfg.Logger.Warn("machine was suspended", "for", by)
+		}
+	}
+}
+
+// admit hands a caller's entries to the partitions they belong to.
+func (s *Scheduler) admit(r *request) {
+	if !r.state.CompareAndSwap(untouched, admitted) {
+		return
+	}
+	for i := range r.entries {
+		s.admitOne(r, i)
+	}
+}
+
+func (s *Scheduler) admitOne(r *request, i int) {
+	e := &r.entries[i]
+	switch id := e.ID; {
+	case s.shut != nil && (e.Verb == ax.VerbSubmit || e.Verb == ax.VerbRerun):
+		s.answer(r, i, ax.Answer{Code: ax.Refused, ID: id, Err: &ax.Error{Op: string(e.Verb), ID: id, Err: ax.ErrClosed, Reason: "shutting down"}})
+	case s.cfg.WaitForRoom && e.Verb == ax.VerbSubmit && len(s.waiters) > 0:
+		s.wait(r, i) // behind those that wait already
+	default:
+		key := e.Target
+		if key == "" {
+			key = id
+		}
+		if !s.node.Admit(s.partition(key), e, r, i, false) {
+			s.answer(r, i, ax.Answer{Code: ax.Refused, ID: key, Err: &ax.Error{Op: string(e.Verb), ID: key, Err: ax.ErrFenced, Reason: "this process does not own the partition now"}})
+		}
+	}
+}
+
+func (s *Scheduler) partition(id string) ax.Partition {
+	if s.cfg.Partitions == 1 {
+		return 0
+	}
+	return ax.PartitionOf(ax.KeyOf(id), s.cfg.Partitions)
+}
+
+// answer gives a caller one answer, and lets it go with the last.
+func (s *Scheduler) answer(r *request, i int, a ax.Answer) {
+	switch a.Code {
+	case ax.Refused, ax.Conflict, ax.Expired:
+		s.stats.Refused++
+	case ax.Known:
+		s.stats.Known++
+	}
+	r.answers[i] = a
+	if r.left--; r.left == 0 {
+		r.done <- struct{}{} // has room for the one
+	}
+}
+
+// wait puts a submission into the line for room. Until it is admitted its caller may still withdraw, if it is alone.
+func (s *Scheduler) wait(r *request, i int) {
+	s.waiters = append(s.waiters, waiter{r, i})
+	if len(r.entries) == 1 {
+		r.state.Store(untouched)
+	}
+}
+
+// makeRoom admits waiting submissions as tasks end.
+func (s *Scheduler) makeRoom() {
+	room := s.cfg.MaxPending - s.node.Counts.Pending()
+	n := 0
+	for n < len(s.waiters) && (room > 0 || s.shut != nil) {
+		w := s.waiters[n]
+		n++
+		if len(w.r.entries) == 1 && !w.r.state.CompareAndSwap(untouched, admitted) {
+			continue // withdrawn
+		}
+		room--
+		rest := s.waiters
+		s.waiters = nil // admitOne must not send it back to the line
+		s.admitOne(w.r, w.i)
+		s.waiters = append(rest, s.waiters...)
+	}
+	clear(s.waiters[:n])
+	s.waiters = s.waiters[n:]
+}
+
+// effects does what was waiting for a write: answer, send, archive, tell.
+func (s *Scheduler) effects(fx engine.Effects) {
+	for i := range fx.Replies {
+		p := &fx.Replies[i]
+		r, ok := p.Ticket.(*request)
+		if !ok {
+			continue
+		}
+		if s.cfg.WaitForRoom && isFull(&p.Answer) && s.shut == nil {
+			s.wait(r, p.Index)
+			continue
+		}
+		s.answer(r, p.Index, p.Answer)
+	}
+	if len(fx.Sends) > 0 {
+		s.send(fx.Sends)
+	}
+	for _, f := range fx.Filings {
+		s.filings += f.Parts
+		s.archive.put(f)
+		for _, t := range f.Ended {
+			s.tell(Event{Task: t})
+		}
+	}
+	for _, t := range fx.Held {
+		s.tell(Event{Task: t})
+	}
+}
+
+func isFull(a *ax.Answer) bool {
+	e, ok := a.Err.(*ax.Error)
+	return ok && e.Err == ax.ErrFull && e.Op == "submit"
+}
+
+// send hands claimed attempts to the workers.
+func (s *Scheduler) send(sends []ax.Delivery) {
+	runs := make([]*pool.Run, len(sends))
+	for i := range sends {
+		d := sends[i]
+		d.Logger = s.cfg.Logger
+		r := &pool.Run{Delivery: d, Partition: s.partition(d.Task.ID), Until: s.nowTime.Add(d.Deadline.Sub(ax.Time(s.now.Wall)))}
+		s.runs[d.Token] = r
+		runs[i] = r
+		if s.shut != nil && s.shut.cut {
+			r.Cancel(ax.ErrShutdown)
+		}
+	}
+	s.pool.Send(runs)
+}
+
+// report takes back a worker with what became of its attempt.
+func (s *Scheduler) report(r *pool.Run) {
+	delete(s.runs, r.Token)
+	if r.Report.Started != 0 && r.Attempt == 1 {
+		s.stats.Lateness.Add(max(r.Report.Started.Sub(max(r.Task.Due, r.Task.Created)), 0))
+	}
+	r.Report.Executor = s.leases.executor
+	if !s.node.Report(r.Partition, r.Task.Kind, &r.Report) {
+		s.forward(r)
+	}
+}
+
+// interrupt ends the contexts that are to end: of attempts that timed out or are to be canceled.
+func (s *Scheduler) interrupt() {
+	for _, c := range s.node.TakeCancels() {
+		if r := s.runs[c.Token]; r != nil {
+			r.Cancel(c.Cause)
+		}
+	}
+	for _, t := range s.node.TakeOverran() {
+		s.cfg.Logger.Warn("attempt passed its timeout", "id", t.ID, "kind", t.Kind, "run", t.Run, "attempt", t.Attempt)
+		s.tell(Event{Task: t, Overrun: true})
+	}
+}
+
+// commit hands what the engines want written to a writer, unless enough writes are under way: then it piles up, and
+// makes the next one larger.
+func (s *Scheduler) commit() {
+	if s.writing >= maxWriting {
+		return
+	}
+	if outs := s.node.Flush(); len(outs) > 0 {
+		s.writing++
+		s.commits <- outs // has room: at most maxWriting are under way
+	}
+	parts, errs := s.node.Broken()
+	for i, p := range parts {
+		s.reopen(p, errs[i])
+	}
+}
+
+// write is a writer's goroutine: persist.
+func (s *Scheduler) write() {
+	for outs := range s.commits {
+		batches := make([]*ax.Batch, 0, len(outs))
+		for _, o := range outs {
+			if !o.Batch.Empty() {
+				batches = append(batches, o.Batch)
+			}
+		}
+		errs := make([]error, len(outs))
+		if len(batches) > 0 {
+			got := s.cfg.Store.Apply(context.Background(), batches) // not to be given up halfway
+			for i, o := range outs {
+				if !o.Batch.Empty() {
+					errs[i], got = got[0], got[1:]
+				}
+			}
+		}
+		s.mail.post(func(m *mail) { m.committed = append(m.committed, committed{outs, errs}) })
+	}
+}
+
+// setAlarm sleeps until the next instant at which something is to be done.
+func (s *Scheduler) setAlarm() {
+	wait, ok := s.node.Next()
+	if !ok {
+		s.alarm.Stop()
+		return
+	}
+	s.alarm.Reset(min(time.Duration(wait)*time.Microsecond, recheck))
+}
+
+// tell passes an event on, without waiting for who listens.
+func (s *Scheduler) tell(e Event) {
+	if s.cfg.OnEvent != nil && !s.events.put(e) {
+		s.stats.EventsDropped++
+	}
+}
+
+func (s *Scheduler) announcer() {
+	for {
+		list, ok := s.events.take()
+		for _, e := range list {
+			s.cfg.OnEvent(e)
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
+func (s *Scheduler) String() string { return fmt.Sprintf("ax scheduler %s", s.cfg.Node) }

@@ -1,0 +1,162 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/axsched/ax"
+	"github.com/axsched/ax/internal/clock"
+	"github.com/axsched/ax/internal/engine"
+	"github.com/axsched/ax/internal/pool"
+	"github.com/axsched/ax/memory"
+)
+
+// Scheduler runs tasks in this process. Make it with New. All methods are safe for concurrent use.
+type Scheduler struct {
+	cfg      Config                // immutable
+	handlers map[string]ax.Handler // immutable
+	bootTag  uint32                // immutable
+	private  bool                  // immutable: the store is this process's own memory
+
+	started atomic.Bool
+	mail    mailbox
+	stops   stops
+
+	// What follows belongs to the loop once it runs.
+	node     *engine.Node
+	watch    *watch
+	nowTime  time.Time // of this turn
+	now      clock.Now
+	alarm    Timer
+	pool     *pool.Pool
+	runs     map[ax.AttemptToken]*pool.Run // in the hands of the workers
+	leases   leases
+	writing  int      // Apply calls under way
+	waiters  []waiter // submissions that wait for room
+	filings  int      // handed to the archivist and not back
+	stats    Stats
+	shut     *shutdown             // set once a shutdown was asked for
+	reopened map[ax.Partition]bool // being opened again
+
+	commits chan []*engine.Output // to the writers
+	archive *outbox[engine.Filing]
+	events  *outbox[Event]
+	group   sync.WaitGroup // all goroutines but the workers
+	cancel  context.CancelFunc
+	final   atomic.Pointer[Stats]
+}
+
+// waiter is one submission that waits for room.
+type waiter struct {
+	r *request
+	i int
+}
+
+// New checks the configuration and returns a scheduler that has not started. Errors: ErrInvalid naming the field, and
+// what went wrong in registering handlers.
+func New(cfg Config) (*Scheduler, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	handlers, err := cfg.Mux.Handlers()
+	if err != nil {
+		return nil, err
+	}
+	s := &Scheduler{cfg: cfg, handlers: handlers, bootTag: cfg.Clock.BootTag(), watch: newWatch(cfg.Clock),
+		runs: map[ax.AttemptToken]*pool.Run{}, reopened: map[ax.Partition]bool{}, commits: make(chan []*engine.Output, maxWriting)}
+	s.mail.wake = make(chan struct{}, 1)
+	s.mail.closed = true // until Start
+	s.stops.init()
+	if cfg.Store == nil {
+		backend := memory.New(memory.Config{Partitions: cfg.Partitions, Now: cfg.Clock.Now})
+		s.cfg.Store, s.cfg.Registry, s.private = backend, backend, true
+	}
+	if s.cfg.Archive == nil {
+		with, ok := s.cfg.Store.(interface{ Archive() ax.Archive })
+		if !ok {
+			return nil, &ax.Error{Op: "configure", Field: "Archive", Value: "nil", Reason: "this store brings none: set one", Err: ax.ErrInvalid}
+		}
+		s.cfg.Archive = with.Archive()
+	}
+	kinds := make([]string, 0, len(handlers))
+	for kind := range handlers {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	s.leases.node = cfg.Node
+	s.pool = pool.New(cfg.Workers, handlers, cfg.Clock.Now, s.ended)
+	s.archive = newOutbox[engine.Filing](0)
+	s.events = newOutbox[Event](65536)
+	s.node = engine.NewNode(engine.Config{
+		Name: cfg.Node, BootTag: s.bootTag, MaxPending: cfg.MaxPending, Limits: engine.Limits(cfg.Limits), Aging: cfg.Aging,
+		Window: cfg.Dedupe.Window, Remember: cfg.Dedupe.Max / cfg.Partitions,
+		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Seed: maphash.MakeSeed(),
+	}, cfg.Workers, kinds)
+	return s, nil
+}
+
+// ended takes a finished attempt from a worker. After the loop has ended there is nobody to tell.
+func (s *Scheduler) ended(r *pool.Run) {
+	s.mail.post(func(m *mail) { m.ended = append(m.ended, r) })
+}
+
+// Start opens the store, takes up what is in it, and starts the goroutines (docs/threads.md lists them). ctx bounds the
+// opening only. Errors: ErrStarted; ErrHeld if another process owns a partition; those of the store.
+func (s *Scheduler) Start(ctx context.Context) error {
+	if s.started.Swap(true) {
+		return &ax.Error{Op: "start", Err: ax.ErrStarted}
+	}
+	s.turnClock()
+	if err := s.open(ctx); err != nil {
+		s.leases.releaseAll(s.cfg.Registry)
+		s.stops.finish(Receipt{})
+		return err
+	}
+	life, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.alarm = s.cfg.Clock.NewTimer(s.mail.poke)
+	s.mail.mu.Lock()
+	s.mail.closed = false
+	s.mail.mu.Unlock()
+	for range maxWriting {
+		s.group.Go(s.write)
+	}
+	s.group.Go(func() { s.archivist(life) })
+	s.group.Go(s.announcer)
+	if !s.private {
+		s.group.Go(func() { s.renew(life) })
+		for _, l := range s.leases.partitions {
+			s.group.Go(func() { s.readInbox(life, l.p, l.lease.Token) })
+		}
+	}
+	go s.loop() // waited for through stops.finished, by Drain and Stop
+	s.mail.poke()
+	return nil
+}
+
+// Run starts the scheduler, waits for ctx to end, and then drains it for at most ShutdownWait. It returns nil then, or
+// the error of Start. Receipt tells what was left.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-s.stops.finished:
+		return nil
+	}
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.ShutdownWait)
+	defer cancel()
+	_, err := s.Drain(bound)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil // bounded as configured; the receipt says what was left
+	}
+	return err
+}

@@ -1,0 +1,175 @@
+package sched
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"cmp"
+
+	"github.com/axsched/ax"
+)
+
+// Receipt is what a shutdown leaves. Every task that this process created, or found in the store at the start, is in
+// exactly one of the three: submitted = Done + len(Returned) + len(Running).
+type Receipt struct {
+	Done     int        // ended, in whatever terminal state
+	Returned []*ax.Task // not ended, HELD ones included; in a durable store they are also there. By due time
+	Running  []*ax.Task // their handlers were asked to stop and have not returned
+}
+
+// stopGrace is how long a shutdown waits for handlers once their contexts have ended.
+const stopGrace = time.Second
+
+// shutdown is the loop's side of Drain and Stop.
+type shutdown struct {
+	cut     bool // contexts of running handlers have ended
+	abandon bool // do not wait for them any longer
+	over    bool // all is written, the loop may end
+}
+
+// stops is what the callers of Drain and Stop wait for.
+type stops struct {
+	finished chan struct{} // closed when the receipt is there
+	receipt  Receipt       // immutable once finished is closed
+}
+
+func (s *stops) init() { s.finished = make(chan struct{}) }
+
+func (s *stops) finish(r Receipt) {
+	s.receipt = r
+	close(s.finished)
+}
+
+// Drain shuts down gracefully: submissions are refused with ErrClosed, no further attempt starts, and handlers that run
+// may finish until ctx ends. Then their contexts end with the cause ErrShutdown; an attempt whose handler stops for it is
+// handed back and does not count. Handlers that have not returned a second later are left behind, in Receipt.Running.
+// The error is that of ctx if it ended before all handlers had finished, ErrClosed if the scheduler was never started.
+// Calling Drain or Stop again, also at the same time, returns the same receipt.
+func (s *Scheduler) Drain(ctx context.Context) (Receipt, error) { return s.stop(ctx, false) }
+
+// Stop shuts down at once: as Drain, but the contexts of running handlers end right away. ctx bounds the wait for them,
+// beside the second that Drain grants.
+func (s *Scheduler) Stop(ctx context.Context) (Receipt, error) { return s.stop(ctx, true) }
+
+// Receipt returns what the shutdown left; ok is false before it has ended.
+func (s *Scheduler) Receipt() (r Receipt, ok bool) {
+	select {
+	case <-s.stops.finished:
+		return s.stops.receipt, true
+	default:
+		return Receipt{}, false
+	}
+}
+
+func (s *Scheduler) stop(ctx context.Context, cut bool) (Receipt, error) {
+	if !s.started.Swap(true) { // never started: nothing to stop, and nothing may start any more
+		s.stops.finish(Receipt{})
+	}
+	ask := func(change func(*shutdown)) {
+		s.mail.post(func(m *mail) {
+			m.calls = append(m.calls, func() {
+				if s.shut == nil {
+					s.shut = &shutdown{}
+				}
+				change(s.shut)
+			})
+		})
+	}
+	ask(func(d *shutdown) { d.cut = d.cut || cut })
+	var err error
+	if !cut {
+		select {
+		case <-s.stops.finished:
+			return s.stops.receipt, nil
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+			ask(func(d *shutdown) { d.cut = true })
+		}
+	}
+	grace := make(chan struct{})
+	t := s.cfg.Clock.NewTimer(sync1(grace))
+	t.Reset(stopGrace)
+	defer t.Stop()
+	select {
+	case <-s.stops.finished:
+		return s.stops.receipt, err
+	case <-grace:
+	case <-orNever(ctx, cut):
+		err = context.Cause(ctx)
+	}
+	ask(func(d *shutdown) { d.abandon = true })
+	<-s.stops.finished
+	return s.stops.receipt, err
+}
+
+func orNever(ctx context.Context, cut bool) <-chan struct{} {
+	if cut {
+		return ctx.Done()
+	}
+	return nil
+}
+
+// step moves a shutdown on, at the end of a turn.
+func (s *Scheduler) step() {
+	d := s.shut
+	if d == nil {
+		return
+	}
+	if d.cut {
+		for _, r := range s.runs {
+			r.Cancel(ax.ErrShutdown)
+		}
+	}
+	d.over = (len(s.runs) == 0 || d.abandon) && s.node.Idle() && s.writing == 0 && s.filings == 0 && len(s.waiters) == 0
+}
+
+// finish ends the loop: what is left goes into the receipt, and everything that was started is stopped.
+func (s *Scheduler) finish() {
+	var r Receipt
+	running := map[string]bool{}
+	for _, run := range s.runs {
+		running[run.Task.ID] = true
+	}
+	s.node.Live(func(t *ax.Task) {
+		if t.State == ax.Running && running[t.ID] {
+			r.Running = append(r.Running, t)
+		} else {
+			r.Returned = append(r.Returned, t)
+		}
+	})
+	for _, list := range [][]*ax.Task{r.Returned, r.Running} {
+		slices.SortFunc(list, func(a, b *ax.Task) int { return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Seq, b.Seq)) })
+	}
+	c := &s.node.Counts
+	r.Done = c.Success + c.Failed + c.TimedOut + c.Canceled
+	rest := s.mail.close()
+	for _, call := range rest.calls {
+		call()
+	}
+	s.snapshot()
+	for _, req := range rest.requests {
+		if req.state.CompareAndSwap(untouched, admitted) {
+			for i := range req.entries {
+				s.answer(req, i, ax.Answer{Code: ax.Refused, ID: req.entries[i].ID,
+					Err: &ax.Error{Op: string(req.entries[i].Verb), ID: req.entries[i].ID, Err: ax.ErrClosed, Reason: "shut down"}})
+			}
+		}
+	}
+	s.alarm.Stop()
+	s.pool.Close()
+	close(s.commits)
+	s.archive.close()
+	s.events.close()
+	s.cancel()
+	s.group.Wait()
+	s.leases.releaseAll(s.cfg.Registry)
+	if len(r.Running) > 0 {
+		for _, t := range r.Running {
+			s.cfg.Logger.Error("handler did not stop and was left behind", "id", t.ID, "kind", t.Kind)
+		}
+	} else {
+		s.pool.Wait()
+	}
+	s.stops.finish(r)
+}
