@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -97,29 +98,63 @@ type Delivery struct {
 	Logger   *slog.Logger // where Log starts from; nil discards
 
 	result []byte
+	ctx    attemptContext
 }
 
 // attemptContext is a handler's context: it carries the delivery, knows the deadline, and says DeadlineExceeded when
-// its cause is ErrTimeout.
+// its cause is ErrTimeout. The context that can be canceled is made when somebody first asks for it, which most short
+// handlers never do.
 type attemptContext struct {
-	context.Context
-	d *Delivery
+	parent context.Context
+	d      *Delivery
+	mu     sync.Mutex
+	inner  context.Context         // guarded by mu; nil until asked for
+	cancel context.CancelCauseFunc // guarded by mu; of inner
+	ended  bool                    // guarded by mu
+	cause  error                   // guarded by mu; why, once ended
 }
 
 type deliveryKey struct{}
 
 // WithDelivery returns the context a handler of d runs under. cancel ends it with a cause and must be called when the
-// handler has returned.
+// handler has returned; only its first call counts. One Delivery has one context.
 func WithDelivery(parent context.Context, d *Delivery) (ctx context.Context, cancel context.CancelCauseFunc) {
-	inner, cancel := context.WithCancelCause(parent)
-	return &attemptContext{Context: inner, d: d}, cancel
+	d.ctx.parent, d.ctx.d = parent, d
+	return &d.ctx, d.ctx.end
+}
+
+func (c *attemptContext) end(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	c.ended, c.cause = true, cause
+	if c.cancel != nil {
+		c.cancel(cause)
+	}
+}
+
+func (c *attemptContext) context() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil {
+		c.inner, c.cancel = context.WithCancelCause(c.parent)
+		if c.ended {
+			c.cancel(c.cause)
+		}
+	}
+	return c.inner
 }
 
 func (c *attemptContext) Deadline() (time.Time, bool) { return c.d.Deadline.Time(), c.d.Deadline != 0 }
 
+func (c *attemptContext) Done() <-chan struct{} { return c.context().Done() }
+
 func (c *attemptContext) Err() error {
-	err := c.Context.Err()
-	if err != nil && errors.Is(context.Cause(c.Context), ErrTimeout) {
+	inner := c.context()
+	err := inner.Err()
+	if err != nil && errors.Is(context.Cause(inner), ErrTimeout) {
 		return context.DeadlineExceeded
 	}
 	return err
@@ -129,7 +164,7 @@ func (c *attemptContext) Value(key any) any {
 	if key == (deliveryKey{}) {
 		return c.d
 	}
-	return c.Context.Value(key)
+	return c.context().Value(key)
 }
 
 // DeliveryFrom returns the attempt that ctx belongs to, or nil outside of a handler.

@@ -10,14 +10,14 @@ type Partition int32
 
 // Store is the live truth about tasks: one writer per partition, the owner, who changes tasks with Apply under its
 // token; everybody else may only add to the partition's inbox with Submit. All methods are safe for concurrent use.
-// Slices handed in belong to the caller again when the method returns; the *Task, *Instance and other values that
+// Slices handed in belong to the caller again when the method returns; the *Task, *IDRecord, *Instance and other values that
 // they point to are immutable and may be kept. What a method returns is the caller's, but for those same values.
 //
 // Errors: ErrClosed from every method after Close; context errors where nothing was written; ErrUnknown where a write
 // may or may not have happened; ErrInvalid for a partition that does not exist, for a cursor that is none, and for a batch
 // that its owner should not have written. A zero Token is nobody's: ErrFenced.
 //
-// Optional capabilities, found by type assertion: InboxWatcher.
+// Optional capabilities, found by type assertion: InboxWatcher, Finisher.
 type Store interface {
 	// Submit adds entries to the inbox of a partition, in one durable write, without a token. Idempotent by Entry.ID: an
 	// entry that is in the inbox, or was admitted inside the dedupe window, is not added again. Answers come one per
@@ -83,8 +83,15 @@ const (
 	Written
 )
 
+// Finisher is an optional capability of a Store: its archive is a part of it, so that a task can end, be filed and
+// leave the live ones in one batch (Batch.Finish). Without it a task that has ended stays live, in IndexEnded, until a
+// later batch deletes it, once the Archive has it.
+type Finisher interface {
+	Archive() Archive
+}
+
 // Batch is one atomic change of one partition. Numbers follow each other without a gap over all owners: the first
-// batch after Open carries Opened.Number + 1. Order inside a batch: deletes, then creates, then moves, then the rest as
+// batch after Open carries Opened.Number + 1. Order inside a batch: deletes, finishes, creates, moves, then the rest as
 // the fields stand; no id stands twice in the same list. Removing what is not there is passed over, in every list.
 //
 // That a transition is legal is the owner's to know; a store does not look. It refuses one thing, with ErrInvalid: a batch
@@ -95,12 +102,13 @@ type Batch struct {
 	Number     uint64
 	Durability Durability
 
-	Delete   []string   // live tasks to remove
-	Create   []*Task    // new live tasks; one of that id that is there is replaced, whatever its state: by its next run
-	Move     []*Task    // live tasks with new values in the fields from State on, and Due
-	Remember []IDRecord // what stays known of ids; replaces an earlier record of the same id
-	Forget   []string   // id records that no longer hold: a unique window that opened early
-	Admit    []string   // inbox entries taken in, by Entry.ID; they leave the inbox and stay known, see AdmitWindow
+	Delete   []string    // live tasks to remove
+	Finish   []*Task     // for a Finisher: ended; to be filed, and live no longer if they were
+	Create   []*Task     // new live tasks; one of that id that is there is replaced, whatever its state: by its next run
+	Move     []*Task     // live tasks with new values in the fields from State on, and Due
+	Remember []*IDRecord // what stays known of ids; replaces an earlier record of the same id
+	Forget   []string    // id records that no longer hold: a unique window that opened early
+	Admit    []string    // inbox entries taken in, by Entry.ID; they leave the inbox and stay known, see AdmitWindow
 
 	Jobs      []JobState  // cursors and switches, written whole
 	DropJobs  []string    // job states removed, by uid
@@ -116,7 +124,7 @@ type Batch struct {
 
 // Empty reports whether the batch would change nothing.
 func (b *Batch) Empty() bool {
-	return len(b.Delete)+len(b.Create)+len(b.Move)+len(b.Remember)+len(b.Forget)+len(b.Admit)+len(b.Jobs)+
+	return len(b.Delete)+len(b.Finish)+len(b.Create)+len(b.Move)+len(b.Remember)+len(b.Forget)+len(b.Admit)+len(b.Jobs)+
 		len(b.DropJobs)+len(b.Instances)+len(b.DropInst)+len(b.Reasons)+len(b.DropWhy)+len(b.Outgoing)+
 		len(b.Relayed)+len(b.Facts)+len(b.Filed) == 0
 }
@@ -126,7 +134,8 @@ func (b *Batch) Empty() bool {
 // VerbSubmit entry gets none: it is known by its task, or was refused and may come again.
 const AdmitWindow = time.Hour
 
-// IDRecord is what stays known of an id, or of a unique name, after its task has left the live ones.
+// IDRecord is what stays known of an id, or of a unique name, after its task has left the live ones. A *IDRecord is
+// immutable from the moment it is handed to a Store.
 type IDRecord struct {
 	ID     string
 	Hash   uint64 // of the submission
@@ -171,7 +180,7 @@ type ScanRequest struct {
 type Page struct {
 	Tasks     []*Task
 	Entries   []Entry
-	IDs       []IDRecord
+	IDs       []*IDRecord
 	Jobs      []JobState
 	Instances []*Instance
 	Reasons   []Reason

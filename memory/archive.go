@@ -63,6 +63,20 @@ func (a *Archive) Append(ctx context.Context, tasks []*ax.Task, facts []ax.Fact)
 	return nil
 }
 
+// file adds tasks that ended in a batch of a partition.
+func (a *Archive) file(tasks []*ax.Task) {
+	if len(tasks) == 0 {
+		return
+	}
+	a.mu.Lock()
+	for _, t := range tasks {
+		if a.add(t) {
+			a.enter(t)
+		}
+	}
+	a.mu.Unlock()
+}
+
 // add puts a run into the index. False if it was there.
 func (a *Archive) add(t *ax.Task) bool {
 	old := a.newest.Put(t)

@@ -71,7 +71,7 @@ func New(cfg Config) *Backend {
 	seed := maphash.MakeSeed()
 	b := &Backend{archive: NewArchive(cfg.Keep), ended: make(chan struct{})}
 	for i := range cfg.Partitions {
-		b.partitions = append(b.partitions, newPartition(ax.Partition(i), cfg, seed))
+		b.partitions = append(b.partitions, newPartition(ax.Partition(i), cfg, b.archive, seed))
 	}
 	b.registry.init(cfg.Now)
 	return b

@@ -46,13 +46,13 @@ func BenchmarkApply(b *testing.B) {
 	for _, size := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprint("batch=", size), func(b *testing.B) {
 			b.ReportAllocs()
-			ids, records := make([]string, size), make([]ax.IDRecord, size)
+			ids, records := make([]string, size), make([]*ax.IDRecord, size)
 			for done := 0; done < b.N; done += 5 * size {
 				from := done / 5 % (window - size)
 				for i := range size {
 					at++
 					ids[i] = all[from+i].ID
-					records[i] = ax.IDRecord{ID: ids[i], State: ax.Success, Run: 1, Ended: at, Until: at + 3_600_000_000}
+					records[i] = &ax.IDRecord{ID: ids[i], State: ax.Success, Run: 1, Ended: at, Until: at + 3_600_000_000}
 				}
 				apply(&ax.Batch{Create: all[from : from+size]})
 				apply(&ax.Batch{Move: running[from : from+size]})

@@ -87,7 +87,7 @@ func (p *partition) answer(e *ax.Entry) ax.Answer {
 // admit takes entries out of the inbox. What was not a submission stays known by a record: a submission is known by
 // its task, or was refused and may come again.
 func (p *partition) admit(ids []string) {
-	var known []ax.IDRecord
+	var known []*ax.IDRecord
 	for _, id := range ids {
 		q, ok := p.inbox.byID[id]
 		if !ok {
@@ -95,7 +95,7 @@ func (p *partition) admit(ids []string) {
 		}
 		p.inbox.drop(id)
 		if e := &q.value; e.Verb != ax.VerbSubmit && p.records.byID.Get(id) == nil {
-			known = append(known, ax.IDRecord{ID: id, Ended: e.Added, Until: e.Added.Add(ax.AdmitWindow)})
+			known = append(known, &ax.IDRecord{ID: id, Ended: e.Added, Until: e.Added.Add(ax.AdmitWindow)})
 		}
 	}
 	p.records.remember(known)

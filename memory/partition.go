@@ -12,6 +12,7 @@ import (
 // partition is the truth about one slice of the key space.
 type partition struct {
 	id       ax.Partition // immutable
+	archive  *Archive     // immutable; has a lock of its own, taken after mu
 	capacity int          // immutable; live tasks, 0 = no bound
 	room     int          // immutable; inbox entries
 
@@ -35,9 +36,9 @@ type partition struct {
 	undo    []*ax.Task      // scratch of change: what each step so far replaced
 }
 
-func newPartition(id ax.Partition, cfg Config, seed maphash.Seed) *partition {
+func newPartition(id ax.Partition, cfg Config, archive *Archive, seed maphash.Seed) *partition {
 	return &partition{
-		id: id, capacity: cfg.Capacity, room: cfg.Inbox,
+		id: id, archive: archive, capacity: cfg.Capacity, room: cfg.Inbox,
 		tasks:   index.New(seed, func(t *ax.Task) string { return t.ID }),
 		records: newRecords(seed),
 		inbox:   queue[ax.Entry]{byID: map[string]queued[ax.Entry]{}}, facts: queue[ax.Fact]{byID: map[string]queued[ax.Fact]{}},
@@ -79,13 +80,16 @@ func (p *partition) apply(b *ax.Batch) error {
 	return nil
 }
 
-// change does to the live tasks what the batch asks: deletes, then creates, then moves. At the first that is not
+// change does to the live tasks what the batch asks: deletes, finishes, creates, then moves. At the first that is not
 // possible it takes everything back. (Looking first and changing after would find every task twice.)
 func (p *partition) change(b *ax.Batch) error {
 	before := p.tasks.Len()
 	defer func() { clear(p.undo); p.undo = p.undo[:0] }()
 	for _, id := range b.Delete {
 		p.undo = append(p.undo, p.tasks.Delete(id))
+	}
+	for _, t := range b.Finish {
+		p.undo = append(p.undo, p.tasks.Delete(t.ID))
 	}
 	for _, t := range b.Create {
 		p.undo = append(p.undo, p.tasks.Put(t))
@@ -109,7 +113,7 @@ func (p *partition) change(b *ax.Batch) error {
 func (p *partition) back(b *ax.Batch, err error) error {
 	for i := len(p.undo) - 1; i >= 0; i-- {
 		old := p.undo[i]
-		switch at := i - len(b.Delete); {
+		switch at := i - len(b.Delete) - len(b.Finish); {
 		case old != nil:
 			p.tasks.Put(old)
 		case at >= len(b.Create):
@@ -123,6 +127,7 @@ func (p *partition) back(b *ax.Batch, err error) error {
 
 // keep does the rest of a batch, in which nothing can fail.
 func (p *partition) keep(b *ax.Batch) {
+	p.archive.file(b.Finish)
 	p.records.remember(b.Remember)
 	for _, id := range b.Forget {
 		p.records.forget(id)

@@ -33,14 +33,12 @@ func newRecords(seed maphash.Seed) records {
 	}
 }
 
-// remember keeps records in place of earlier ones of the same ids. It copies them, with one allocation.
-func (k *records) remember(list []ax.IDRecord) {
+// remember keeps records in place of earlier ones of the same ids.
+func (k *records) remember(list []*ax.IDRecord) {
 	if len(list) == 0 {
 		return
 	}
-	list = slices.Clone(list)
-	for i := range list {
-		r := &list[i]
+	for _, r := range list {
 		k.byID.Put(r)
 		k.until.add(r)
 		k.ended.add(r)

@@ -165,7 +165,7 @@ func (p *partition) take(page *ax.Page, in ax.Index, at place) bool {
 		return pick(&page.Facts, q.value, ok && q.serial == at.at)
 	case ax.IndexIDs:
 		if r := p.records.byID.Get(at.id); r != nil {
-			return pick(&page.IDs, *r, int64(r.Ended) == at.at)
+			return pick(&page.IDs, r, int64(r.Ended) == at.at)
 		}
 		return false
 	case ax.IndexJobs:

@@ -19,6 +19,10 @@ const maxWriting = 2
 // while the machine is suspended.
 const recheck = time.Minute
 
+// pruneAfter is how many id records the store may have that the engine has forgotten, before it is told to forget them
+// too: enough for one call to be worth it.
+const pruneAfter = 10_000
+
 // loop owns the node. Each turn takes in all that has come, tells the time, hands out capacity, and has the changes
 // written; what depends on a write happens in the turn that hears of it. It never runs a handler and never waits for I/O.
 func (s *Scheduler) loop() {
@@ -43,7 +47,9 @@ func (s *Scheduler) turn(m *mail) {
 	}
 	for i := range m.committed { // 2 commit: what was written is safe, and what waited for it may happen
 		s.writing--
-		s.effects(s.node.Committed(m.committed[i].outs, m.committed[i].errs))
+		for _, o := range s.node.Committed(m.committed[i].outs, m.committed[i].errs) {
+			s.effects(o)
+		}
 	}
 	for _, r := range m.ended { // 7 report
 		s.report(r)
@@ -165,9 +171,9 @@ func (s *Scheduler) makeRoom() {
 }
 
 // effects does what was waiting for a write: answer, send, archive, tell.
-func (s *Scheduler) effects(fx engine.Effects) {
-	for i := range fx.Replies {
-		p := &fx.Replies[i]
+func (s *Scheduler) effects(o *engine.Output) {
+	for i := range o.Replies {
+		p := &o.Replies[i]
 		r, ok := p.Ticket.(*request)
 		if !ok {
 			continue
@@ -178,19 +184,26 @@ func (s *Scheduler) effects(fx engine.Effects) {
 		}
 		s.answer(r, p.Index, p.Answer)
 	}
-	if len(fx.Sends) > 0 {
-		s.send(fx.Sends)
+	if len(o.Sends) > 0 {
+		s.send(o.Sends)
 	}
-	for _, f := range fx.Filings {
-		s.filings += f.Parts
+	f := engine.Filing{Partition: o.Batch.Partition, Ended: o.Ended, Facts: o.Batch.Facts, Parts: 1}
+	if s.finishes {
+		f.Ended = nil
+	}
+	if len(f.Ended)+len(f.Facts) > 0 {
+		s.filings++
 		s.archive.put(f)
-		for _, t := range f.Ended {
+	}
+	if s.cfg.OnEvent != nil {
+		for _, t := range o.Ended {
+			s.tell(Event{Task: t})
+		}
+		for _, t := range o.Held {
 			s.tell(Event{Task: t})
 		}
 	}
-	for _, t := range fx.Held {
-		s.tell(Event{Task: t})
-	}
+	s.node.Recycle(o)
 }
 
 func isFull(a *ax.Answer) bool {
@@ -199,28 +212,27 @@ func isFull(a *ax.Answer) bool {
 }
 
 // send hands claimed attempts to the workers.
-func (s *Scheduler) send(sends []ax.Delivery) {
-	runs := make([]*pool.Run, len(sends))
-	for i := range sends {
-		d := sends[i]
-		d.Logger = s.cfg.Logger
-		r := &pool.Run{Delivery: d, Partition: s.partition(d.Task.ID), Until: s.nowTime.Add(d.Deadline.Sub(ax.Time(s.now.Wall)))}
-		s.runs[d.Token] = r
-		runs[i] = r
+func (s *Scheduler) send(claimed []*ax.Task) {
+	s.sending = s.sending[:0]
+	for _, t := range claimed {
+		r := &pool.Run{Partition: s.partition(t.ID), Until: s.nowTime.Add(t.Last.Deadline.Sub(ax.Time(s.now.Wall))),
+			Delivery: ax.Delivery{Task: t, Token: t.Last.Token, Attempt: t.Attempt, Deadline: t.Last.Deadline, Logger: s.cfg.Logger}}
+		s.runs[r.Token.Claim] = r
+		s.sending = append(s.sending, r)
 		if s.shut != nil && s.shut.cut {
 			r.Cancel(ax.ErrShutdown)
 		}
 	}
-	s.pool.Send(runs)
+	s.pool.Send(s.sending)
+	clear(s.sending)
 }
 
 // report takes back a worker with what became of its attempt.
 func (s *Scheduler) report(r *pool.Run) {
-	delete(s.runs, r.Token)
+	delete(s.runs, r.Token.Claim)
 	if r.Report.Started != 0 && r.Attempt == 1 {
 		s.stats.Lateness.Add(max(r.Report.Started.Sub(max(r.Task.Due, r.Task.Created)), 0))
 	}
-	r.Report.Executor = s.leases.executor
 	if !s.node.Report(r.Partition, r.Task.Kind, &r.Report) {
 		s.forward(r)
 	}
@@ -229,7 +241,7 @@ func (s *Scheduler) report(r *pool.Run) {
 // interrupt ends the contexts that are to end: of attempts that timed out or are to be canceled.
 func (s *Scheduler) interrupt() {
 	for _, c := range s.node.TakeCancels() {
-		if r := s.runs[c.Token]; r != nil {
+		if r := s.runs[c.Token.Claim]; r != nil {
 			r.Cancel(c.Cause)
 		}
 	}
@@ -248,6 +260,9 @@ func (s *Scheduler) commit() {
 	if outs := s.node.Flush(); len(outs) > 0 {
 		s.writing++
 		s.commits <- outs // has room: at most maxWriting are under way
+	}
+	if forgotten := s.node.Forgetful(pruneAfter); len(forgotten) > 0 {
+		s.prunes.put(forgotten)
 	}
 	parts, errs := s.node.Broken()
 	for i, p := range parts {
@@ -274,6 +289,23 @@ func (s *Scheduler) write() {
 			}
 		}
 		s.mail.post(func(m *mail) { m.committed = append(m.committed, committed{outs, errs}) })
+	}
+}
+
+// pruner lets the store forget the ids that the engines have forgotten.
+func (s *Scheduler) pruner() {
+	for {
+		lists, ok := s.prunes.take()
+		for _, list := range lists {
+			for _, f := range list {
+				if _, err := s.cfg.Store.Prune(context.Background(), f.Partition, f.Token, f.Now, f.Keep); err != nil {
+					s.cfg.Logger.Warn("could not prune id records", "partition", f.Partition, "error", err)
+				}
+			}
+		}
+		if !ok {
+			return
+		}
 	}
 }
 

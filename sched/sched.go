@@ -23,6 +23,7 @@ type Scheduler struct {
 	handlers map[string]ax.Handler // immutable
 	bootTag  uint32                // immutable
 	private  bool                  // immutable: the store is this process's own memory
+	finishes bool                  // immutable: the store files what ends in its own archive
 
 	started atomic.Bool
 	mail    mailbox
@@ -35,7 +36,8 @@ type Scheduler struct {
 	now      clock.Now
 	alarm    Timer
 	pool     *pool.Pool
-	runs     map[ax.AttemptToken]*pool.Run // in the hands of the workers
+	runs     map[uint64]*pool.Run // in the hands of the workers, by the number of their claim
+	sending  []*pool.Run          // scratch of send
 	leases   leases
 	writing  int      // Apply calls under way
 	waiters  []waiter // submissions that wait for room
@@ -47,6 +49,7 @@ type Scheduler struct {
 	commits chan []*engine.Output // to the writers
 	archive *outbox[engine.Filing]
 	events  *outbox[Event]
+	prunes  *outbox[[]engine.Forgotten]
 	group   sync.WaitGroup // all goroutines but the workers
 	cancel  context.CancelFunc
 	final   atomic.Pointer[Stats]
@@ -70,7 +73,7 @@ func New(cfg Config) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{cfg: cfg, handlers: handlers, bootTag: cfg.Clock.BootTag(), watch: newWatch(cfg.Clock),
-		runs: map[ax.AttemptToken]*pool.Run{}, reopened: map[ax.Partition]bool{}, commits: make(chan []*engine.Output, maxWriting)}
+		runs: map[uint64]*pool.Run{}, reopened: map[ax.Partition]bool{}, commits: make(chan []*engine.Output, maxWriting)}
 	s.mail.wake = make(chan struct{}, 1)
 	s.mail.closed = true // until Start
 	s.stops.init()
@@ -79,11 +82,11 @@ func New(cfg Config) (*Scheduler, error) {
 		s.cfg.Store, s.cfg.Registry, s.private = backend, backend, true
 	}
 	if s.cfg.Archive == nil {
-		with, ok := s.cfg.Store.(interface{ Archive() ax.Archive })
+		with, ok := s.cfg.Store.(ax.Finisher)
 		if !ok {
 			return nil, &ax.Error{Op: "configure", Field: "Archive", Value: "nil", Reason: "this store brings none: set one", Err: ax.ErrInvalid}
 		}
-		s.cfg.Archive = with.Archive()
+		s.cfg.Archive, s.finishes = with.Archive(), true
 	}
 	kinds := make([]string, 0, len(handlers))
 	for kind := range handlers {
@@ -94,10 +97,11 @@ func New(cfg Config) (*Scheduler, error) {
 	s.pool = pool.New(cfg.Workers, handlers, cfg.Clock.Now, s.ended)
 	s.archive = newOutbox[engine.Filing](0)
 	s.events = newOutbox[Event](65536)
+	s.prunes = newOutbox[[]engine.Forgotten](16)
 	s.node = engine.NewNode(engine.Config{
 		Name: cfg.Node, BootTag: s.bootTag, MaxPending: cfg.MaxPending, Limits: engine.Limits(cfg.Limits), Aging: cfg.Aging,
 		Window: cfg.Dedupe.Window, Remember: cfg.Dedupe.Max / cfg.Partitions,
-		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Seed: maphash.MakeSeed(),
+		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Seed: maphash.MakeSeed(), Finishes: s.finishes,
 	}, cfg.Workers, kinds)
 	return s, nil
 }
@@ -130,6 +134,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	}
 	s.group.Go(func() { s.archivist(life) })
 	s.group.Go(s.announcer)
+	s.group.Go(s.pruner)
 	if !s.private {
 		s.group.Go(func() { s.renew(life) })
 		for _, l := range s.leases.partitions {

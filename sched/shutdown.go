@@ -161,6 +161,7 @@ func (s *Scheduler) finish() {
 	close(s.commits)
 	s.archive.close()
 	s.events.close()
+	s.prunes.close()
 	s.cancel()
 	s.group.Wait()
 	s.leases.releaseAll(s.cfg.Registry)

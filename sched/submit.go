@@ -36,23 +36,39 @@ func (s *Scheduler) SubmitMany(ctx context.Context, subs []ax.Submission) ([]ax.
 	now, boot := s.cfg.Clock.Now(), s.cfg.Clock.Boot()
 	answers := make([]ax.Answer, len(subs))
 	r := &request{entries: make([]ax.Entry, 0, len(subs)), done: make(chan struct{}, 1)}
-	at := make([]int32, 0, len(subs)) // which submission an entry is from
+	var at []int32 // which submission an entry is from, if one was refused
 	for i := range subs {
 		e, err := s.entry(&subs[i], now, boot)
 		if err != nil {
 			answers[i] = ax.Answer{Code: ax.Refused, ID: subs[i].ID, Err: err}
+			if at == nil {
+				at = make([]int32, i, len(subs))
+				for k := range at {
+					at[k] = int32(k)
+				}
+			}
 			continue
 		}
-		r.entries, at = append(r.entries, e), append(at, int32(i))
+		r.entries = append(r.entries, e)
+		if at != nil {
+			at = append(at, int32(i))
+		}
 	}
 	if len(r.entries) == 0 {
 		return answers, nil
 	}
-	r.answers = make([]ax.Answer, len(r.entries))
+	r.answers = answers
+	if len(r.entries) < len(subs) {
+		r.answers = make([]ax.Answer, len(r.entries))
+	}
 	if err := s.ask(ctx, r); err != nil {
 		return nil, err
 	}
-	for j, i := range at {
+	for j := range r.answers {
+		i := j
+		if at != nil {
+			i = int(at[j])
+		}
 		answers[i] = r.answers[j]
 		answers[i].Err = errorOf(&answers[i])
 	}

@@ -6,7 +6,7 @@ import (
 
 // Admit takes in one request. The answer is given in a Reply of the next Output, once the batch that holds its effect
 // is safe; ticket and i come back in it. fromInbox says that the entry lies in the store's inbox and is to leave it.
-// The entry must stay unchanged until it is answered.
+// The entry must stay unchanged until it is answered; a submitted Task that does not come from the inbox is taken over.
 func (e *Engine) Admit(entry *ax.Entry, ticket any, i int, fromInbox bool) {
 	if fromInbox {
 		if e.inbox[entry.ID] {
@@ -21,7 +21,7 @@ func (e *Engine) Admit(entry *ax.Entry, ticket any, i int, fromInbox bool) {
 		e.inbox[entry.ID] = true
 		e.out.Batch.Admit = append(e.out.Batch.Admit, entry.ID)
 	}
-	a := e.admit(entry)
+	a := e.admit(entry, !fromInbox)
 	if ticket != nil || fromInbox {
 		e.out.Replies = append(e.out.Replies, Reply{Entry: entry, Ticket: ticket, Index: i, Answer: a})
 	}
@@ -35,10 +35,10 @@ func knownVerb(v ax.Verb) bool {
 	return false
 }
 
-func (e *Engine) admit(entry *ax.Entry) ax.Answer {
+func (e *Engine) admit(entry *ax.Entry, own bool) ax.Answer {
 	switch entry.Verb {
 	case ax.VerbSubmit:
-		return e.submit(entry)
+		return e.submit(entry, own)
 	case ax.VerbReport:
 		return e.report(entry.Report)
 	case ax.VerbRerun:
@@ -86,12 +86,13 @@ func refuse(entry *ax.Entry, id string, s ax.State, err error) ax.Answer {
 }
 
 // submit creates a task, unless it is here already, or was.
-func (e *Engine) submit(entry *ax.Entry) ax.Answer {
+func (e *Engine) submit(entry *ax.Entry, own bool) ax.Answer {
 	t, now := entry.Task, ax.Time(e.now.Wall)
 	if it := e.items.Get(t.ID); it != nil && !reopens(it.task.Unique().By, it.task.State) {
 		return repeat(t, it.task.Hash, it.task.State, it.task.Run)
 	}
-	if r, ok := e.memory.find(t.ID, now); ok && !reopens(t.Unique().By, r.State) {
+	r, known := e.memory.find(t.ID, now)
+	if known && !reopens(t.Unique().By, r.State) {
 		return repeat(t, r.Hash, r.State, r.Run)
 	}
 	if entry.Made != 0 && entry.Made <= e.memory.floor {
@@ -108,18 +109,22 @@ func (e *Engine) submit(entry *ax.Entry) ax.Answer {
 		return ax.Answer{Code: ax.Refused, ID: t.ID, Err: &ax.Error{Op: "submit", ID: t.ID, Err: ax.ErrFull,
 			Reason: "MaxPending tasks have not ended"}}
 	}
-	fresh := *t
-	fresh.Created = now
+	fresh := t
+	if !own || t.Seq != 0 { // it lies in the inbox, or in a batch that failed
+		fresh = new(*t)
+	}
 	e.seq++
-	fresh.Seq = e.seq
+	fresh.Created, fresh.Seq = now, e.seq
 	if fresh.Boot != 0 && fresh.Boot != e.cfg.BootTag { // relative, by the clock of another machine
 		fresh.Boot, fresh.BootAt = 0, 0
 	}
 	if name != "" {
 		e.memory.holder[name] = t.ID
 	}
-	e.memory.drop(t.ID)
-	e.create(&fresh)
+	if known {
+		e.memory.drop(t.ID)
+	}
+	e.create(fresh)
 	return ax.Answer{Code: ax.Made, ID: t.ID, State: fresh.State, Run: fresh.Run}
 }
 
@@ -132,7 +137,7 @@ func repeat(t *ax.Task, hash uint64, s ax.State, run int32) ax.Answer {
 }
 
 // knownBy answers a submission whose unique window is closed with the task that closed it.
-func (e *Engine) knownBy(r ax.IDRecord) ax.Answer {
+func (e *Engine) knownBy(r *ax.IDRecord) ax.Answer {
 	a := ax.Answer{Code: ax.Known, ID: r.Holder, State: r.State, Run: r.Run}
 	if it := e.items.Get(r.Holder); it != nil {
 		a.State, a.Run = it.task.State, it.task.Run
@@ -172,23 +177,15 @@ func (e *Engine) retouch(old, it *item) {
 	old.pos = 0
 }
 
-// replace writes an item's present task to its place in the batch. A move that now opens a new run becomes a create,
-// since only a create writes all fields.
+// replace makes a change that is already in the batch a create: it opens a new run, and only a create writes all fields.
 func (e *Engine) replace(it *item) {
-	b := e.out.Batch
-	if it.pos > 0 {
-		b.Create[it.pos-1] = it.task
+	if it.pos < 0 {
+		e.unlist(it)
+		e.out.Batch.Create = append(e.out.Batch.Create, it.task)
+		it.pos = int32(len(e.out.Batch.Create))
 		return
 	}
-	i, last := -it.pos-1, int32(len(b.Move))-1
-	moved := b.Move[last]
-	b.Move[i] = moved
-	b.Move = b.Move[:last]
-	if i != last {
-		e.items.Get(moved.ID).pos = -i - 1
-	}
-	b.Create = append(b.Create, it.task)
-	it.pos = int32(len(b.Create))
+	e.out.Batch.Create[it.pos-1] = it.task
 }
 
 // cancel ends what has not started and asks what has.

@@ -48,7 +48,7 @@ func (e *Engine) claim(l *Lane) bool {
 	}
 	e.set(it, &t)
 	e.run(it)
-	e.out.Sends = append(e.out.Sends, ax.Delivery{Task: &t, Token: t.Last.Token, Attempt: t.Attempt, Deadline: t.Last.Deadline})
+	e.out.Sends = append(e.out.Sends, &t)
 	return true
 }
 

@@ -45,6 +45,7 @@ type Config struct {
 	Remember   int           // at most so many per partition
 	Rand       *rand.Rand
 	Seed       maphash.Seed
+	Finishes   bool // the store is an ax.Finisher, and its archive is the one in use
 }
 
 // place is where an item waits.
@@ -105,9 +106,9 @@ type Engine struct {
 // Output is what a step asks for. Batch first; the rest only once it has been written.
 type Output struct {
 	Batch   *ax.Batch
-	Sends   []ax.Delivery
+	Sends   []*ax.Task // claimed: to be handed to the workers; the attempt is Task.Last
 	Replies []Reply
-	Ended   []*ax.Task        // to be archived, then reported with Node.Archived
+	Ended   []*ax.Task        // unless the store finishes them: to be archived, then reported with Node.Archived
 	Settled []ax.AttemptToken // local attempts whose reports this batch makes safe
 	Held    []*ax.Task
 }
@@ -129,7 +130,7 @@ func newEngine(n *Node, p ax.Partition, token ax.Token, opened ax.Opened, now cl
 		lanes:  make(map[string]*Lane),
 		chains: make(map[string]*chain),
 		inbox:  make(map[string]bool),
-		out:    &Output{Batch: &ax.Batch{}},
+		out:    n.output(),
 	}
 	e.gates = newGates(n.cfg.Limits, n.cfg.Aging, now.Boot)
 	e.memory = newMemory(n.cfg, opened.Floor)
@@ -258,12 +259,7 @@ func (e *Engine) unarm(it *item) {
 
 // set replaces an item's task by its next version and notes the change in the batch.
 func (e *Engine) set(it *item, t *ax.Task) {
-	if !ax.Legal(it.task.State, t.State) {
-		e.node.Counts.Anomalies++
-		e.fact(t.ID, t.Run, ax.FactAnomaly, "", it.task.State.String()+" to "+t.State.String())
-	}
-	e.node.Counts.move(it.task.State, t.State)
-	it.task = t
+	e.change(it, t)
 	b := e.out.Batch
 	switch {
 	case it.pos > 0:
@@ -275,6 +271,34 @@ func (e *Engine) set(it *item, t *ax.Task) {
 		it.pos = -int32(len(b.Move))
 		e.touched = append(e.touched, it)
 	}
+}
+
+// unlist takes an item's change out of the batch. The last one of its list takes its place.
+func (e *Engine) unlist(it *item) {
+	b := e.out.Batch
+	list, sign := &b.Create, int32(1)
+	if it.pos < 0 {
+		list, sign = &b.Move, -1
+	}
+	i, last := sign*it.pos-1, len(*list)-1
+	moved := (*list)[last]
+	(*list)[i] = moved
+	(*list)[last] = nil
+	*list = (*list)[:last]
+	if int(i) != last {
+		e.items.Get(moved.ID).pos = sign * (i + 1)
+	}
+	it.pos = 0
+}
+
+// change replaces an item's task by its next version.
+func (e *Engine) change(it *item, t *ax.Task) {
+	if !ax.Legal(it.task.State, t.State) {
+		e.node.Counts.Anomalies++
+		e.fact(t.ID, t.Run, ax.FactAnomaly, "", it.task.State.String()+" to "+t.State.String())
+	}
+	e.node.Counts.move(it.task.State, t.State)
+	it.task = t
 }
 
 // fact notes an event for the timeline.
@@ -303,7 +327,7 @@ func (e *Engine) flush() *Output {
 	if onlyClaims(o) {
 		o.Batch.Durability = ax.Written
 	}
-	e.out = &Output{Batch: &ax.Batch{}}
+	e.out = e.node.output()
 	return o
 }
 

@@ -15,7 +15,7 @@ func sortBySeq(items []*item) {
 type Loaded struct {
 	Opened ax.Opened
 	Tasks  []*ax.Task // of all indexes
-	IDs    []ax.IDRecord
+	IDs    []*ax.IDRecord
 	Facts  []ax.Fact // not yet filed
 }
 
@@ -80,9 +80,9 @@ func (e *Engine) adopt(it *item) {
 	if t.Last.Executor != e.cfg.Name {
 		return
 	}
-	switch a := e.node.attempts[t.Last.Token]; {
-	case a == nil:
-		e.out.Sends = append(e.out.Sends, ax.Delivery{Task: t, Token: t.Last.Token, Attempt: t.Attempt, Deadline: t.Last.Deadline})
+	switch a := e.node.attempts[t.Last.Token.Claim]; {
+	case a.token != t.Last.Token:
+		e.out.Sends = append(e.out.Sends, t)
 		e.node.free--
 		if g := e.node.kind(t.Kind).gate; g != nil {
 			g.running++
@@ -96,11 +96,11 @@ func (e *Engine) adopt(it *item) {
 // task any more: it is stale, and only noted.
 func (e *Engine) unsettled() {
 	var stale []*ax.Report
-	for token, a := range e.node.attempts {
+	for _, a := range e.node.attempts {
 		if a.p != e.p || a.report == nil {
 			continue
 		}
-		if it := e.items.Get(a.report.ID); it == nil || it.task.Last == nil || it.task.Last.Token != token {
+		if it := e.items.Get(a.report.ID); it == nil || it.task.Last == nil || it.task.Last.Token != a.token {
 			stale = append(stale, a.report)
 		}
 	}

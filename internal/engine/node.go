@@ -22,13 +22,14 @@ type Node struct {
 	parts    map[ax.Partition]*part
 	order    []*part // by partition, so that nothing depends on the order of a map
 	kinds    map[string]*kind
-	lanes    []*Lane // those that may have something ready
-	claims   uint64  // number of the last claim: it grows over all partitions, and so in each
-	free     int     // workers without an attempt
-	paused   bool    // no new claims
-	attempts map[ax.AttemptToken]*attempt
+	lanes    []*Lane            // those that may have something ready
+	claims   uint64             // number of the last claim: it grows over all partitions, and so in each
+	free     int                // workers without an attempt
+	paused   bool               // no new claims
+	attempts map[uint64]attempt // by the number of their claim
 	cancels  []Cancel
 	overran  []*ax.Task
+	spare    []*Output // to be filled again
 }
 
 // part is a partition this node owns.
@@ -44,6 +45,7 @@ type part struct {
 
 // attempt is one attempt in the hands of this node's workers.
 type attempt struct {
+	token  ax.AttemptToken
 	p      ax.Partition
 	report *ax.Report // set when it has ended, until a committed batch holds it
 }
@@ -60,14 +62,6 @@ type Cancel struct {
 	Cause error
 }
 
-// Effects are what the driver is to do now that batches are safe.
-type Effects struct {
-	Sends   []ax.Delivery
-	Replies []Reply
-	Filings []Filing
-	Held    []*ax.Task
-}
-
 // Filing is what a partition has for the archive; Node.Archived hands it back when the archive has it.
 type Filing struct {
 	Partition ax.Partition
@@ -79,7 +73,7 @@ type Filing struct {
 // NewNode returns a node that owns nothing. free is its number of workers, kinds the kinds they have handlers for.
 func NewNode(cfg Config, free int, kinds []string) *Node {
 	cfg.Aging = cfg.Aging.WithDefaults()
-	n := &Node{cfg: &cfg, free: free, parts: map[ax.Partition]*part{}, kinds: map[string]*kind{}, attempts: map[ax.AttemptToken]*attempt{}}
+	n := &Node{cfg: &cfg, free: free, parts: map[ax.Partition]*part{}, kinds: map[string]*kind{}, attempts: map[uint64]attempt{}}
 	for _, name := range kinds {
 		n.kind(name).handled = true
 	}
@@ -100,7 +94,7 @@ func (n *Node) kind(name string) *kind {
 
 // Own makes the node schedule a partition, from what its store held after Open under the token. It is also how a
 // partition is brought back after Broken named it: then what was lost with the failed batches is done again.
-func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) Effects {
+func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) *Output {
 	pt := n.parts[p]
 	if pt == nil {
 		pt = &part{p: p}
@@ -112,16 +106,14 @@ func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) Effects {
 	pt.engine = newEngine(n, p, token, l.Opened, n.now)
 	pt.engine.load(l)
 	pt.engine.unsettled()
-	var fx Effects
-	if len(l.Facts) > 0 {
-		fx.Filings = append(fx.Filings, Filing{Partition: p, Facts: l.Facts, Parts: 1})
-	}
+	safe := n.output() // what may happen at once
+	safe.Batch.Partition, safe.Batch.Facts = p, l.Facts
 	failed, waiting := pt.failed, pt.waiting
 	pt.failed, pt.waiting = nil, nil
 	switch {
 	case failed == nil:
 	case failed.Batch.Number > 0 && failed.Batch.Number <= l.Opened.Number: // it was written after all
-		fx.Replies = append(fx.Replies, failed.Replies...)
+		safe.Replies = append(safe.Replies, failed.Replies...)
 		n.settled(failed)
 	default:
 		for i := range failed.Replies {
@@ -131,7 +123,7 @@ func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) Effects {
 	for i := range waiting {
 		n.again(pt, waiting[i])
 	}
-	return fx
+	return safe
 }
 
 func (n *Node) again(pt *part, r Reply) {
@@ -185,7 +177,7 @@ func (n *Node) unload(pt *part) {
 func (n *Node) unsend(o *Output) {
 	for i := range o.Sends {
 		n.free++
-		if g := n.kind(o.Sends[i].Task.Kind).gate; g != nil {
+		if g := n.kind(o.Sends[i].Kind).gate; g != nil {
 			g.running--
 		}
 	}
@@ -248,11 +240,12 @@ func (n *Node) Report(p ax.Partition, kind string, r *ax.Report) bool {
 	}
 	pt := n.parts[p]
 	if pt == nil {
-		delete(n.attempts, r.Token)
+		delete(n.attempts, r.Token.Claim)
 		return false
 	}
-	if a := n.attempts[r.Token]; a != nil {
+	if a, known := n.attempts[r.Token.Claim]; known {
 		a.report = r
+		n.attempts[r.Token.Claim] = a
 	}
 	if pt.engine != nil {
 		pt.engine.report(r)
@@ -345,49 +338,80 @@ func (n *Node) Flush() (out []*Output) {
 }
 
 // Committed takes the results of writing what Flush returned, one error per Output, in the order of Flush, and returns
-// what may happen now. An Output with an empty batch needs no write; its result is nil.
-func (n *Node) Committed(outs []*Output, errs []error) (fx Effects) {
+// the outputs whose Sends, Replies, Ended, Held and Facts may follow now. An Output with an empty batch needs no write;
+// its error is nil.
+func (n *Node) Committed(outs []*Output, errs []error) (safe []*Output) {
+	safe = outs[:0:0]
 	for i, o := range outs {
 		pt := n.parts[o.Batch.Partition]
-		if pt == nil || pt.flying != o {
+		switch {
+		case pt == nil || pt.flying != o:
 			n.unsend(o) // given up meanwhile
-			continue
+		case errs[i] != nil:
+			pt.flying = nil
+			if refused := n.fail(pt, o, errs[i]); len(refused) > 0 {
+				told := n.output()
+				told.Batch.Partition, told.Replies = pt.p, refused
+				safe = append(safe, told)
+			}
+		default:
+			pt.flying = nil
+			n.done(pt, o)
+			safe = append(safe, o)
 		}
-		pt.flying = nil
-		if errs[i] != nil {
-			n.fail(pt, o, errs[i], &fx)
-			continue
-		}
-		n.done(pt, o, &fx)
 	}
-	return fx
+	return safe
 }
 
-func (n *Node) done(pt *part, o *Output, fx *Effects) {
+func (n *Node) done(pt *part, o *Output) {
 	for _, id := range o.Batch.Admit {
 		delete(pt.engine.inbox, id)
 	}
-	for i := range o.Sends {
-		n.attempts[o.Sends[i].Token] = &attempt{p: pt.p}
+	for _, t := range o.Sends {
+		n.attempts[t.Last.Token.Claim] = attempt{token: t.Last.Token, p: pt.p}
 	}
 	n.settled(o)
-	fx.Sends = append(fx.Sends, o.Sends...)
-	fx.Replies = append(fx.Replies, o.Replies...)
-	fx.Held = append(fx.Held, o.Held...)
-	if len(o.Ended)+len(o.Batch.Facts) > 0 {
-		fx.Filings = append(fx.Filings, Filing{pt.p, o.Ended, o.Batch.Facts, 1})
+}
+
+// output returns an empty Output, a used one if there is one.
+func (n *Node) output() *Output {
+	if last := len(n.spare) - 1; last >= 0 {
+		o := n.spare[last]
+		n.spare = n.spare[:last]
+		return o
 	}
+	return &Output{Batch: &ax.Batch{}}
+}
+
+// Recycle takes back an Output whose effects are done, to be filled again. Its Ended and Batch.Facts are not reused: they
+// belong to the archive.
+func (n *Node) Recycle(o *Output) {
+	b := o.Batch
+	if len(n.spare) >= 4 || cap(b.Create)+cap(b.Move)+cap(b.Finish)+cap(b.Delete)+cap(o.Replies) > 1<<18 {
+		return
+	}
+	clear(b.Create)
+	clear(b.Move)
+	clear(b.Delete)
+	clear(b.Finish)
+	clear(b.Remember)
+	clear(o.Replies)
+	clear(o.Sends)
+	clear(o.Held)
+	*b = ax.Batch{Finish: b.Finish[:0], Create: b.Create[:0], Move: b.Move[:0], Delete: b.Delete[:0], Remember: b.Remember[:0]}
+	*o = Output{Batch: b, Replies: o.Replies[:0], Sends: o.Sends[:0], Settled: o.Settled[:0], Held: o.Held[:0]}
+	n.spare = append(n.spare, o)
 }
 
 func (n *Node) settled(o *Output) {
 	for _, token := range o.Settled {
-		delete(n.attempts, token)
+		delete(n.attempts, token.Claim)
 	}
 }
 
 // fail keeps a failed output until its partition has been opened again. A store without room has refused the batch for
 // good, so its callers are told.
-func (n *Node) fail(pt *part, o *Output, err error, fx *Effects) {
+func (n *Node) fail(pt *part, o *Output, err error) (refused []Reply) {
 	pt.waiting = append(pt.waiting, pt.engine.out.Replies...)
 	n.unload(pt)
 	n.unsend(o)
@@ -396,11 +420,12 @@ func (n *Node) fail(pt *part, o *Output, err error, fx *Effects) {
 		for _, r := range o.Replies {
 			if r.Ticket != nil && r.Entry.Verb == ax.VerbSubmit {
 				r.Answer = ax.Answer{Code: ax.Refused, ID: r.Answer.ID, Err: &ax.Error{Op: "submit", ID: r.Answer.ID, Err: ax.ErrNoSpace}}
-				fx.Replies = append(fx.Replies, r)
+				refused = append(refused, r)
 			}
 		}
 		o.Replies = slices.DeleteFunc(o.Replies, func(r Reply) bool { return r.Entry.Verb == ax.VerbSubmit })
 	}
+	return refused
 }
 
 // Broken returns the partitions whose last batch came back with an error, and that error: open them again, or give them
@@ -412,6 +437,26 @@ func (n *Node) Broken() (parts []ax.Partition, errs []error) {
 		}
 	}
 	return parts, errs
+}
+
+// Forgetful returns the partitions that have forgotten id records which their store still has, many or after a while,
+// and what Store.Prune wants to know to do the same.
+func (n *Node) Forgetful(least int) (list []Forgotten) {
+	for _, pt := range n.order {
+		if pt.engine != nil && pt.engine.memory.forgot > least {
+			pt.engine.memory.forgot = 0
+			list = append(list, Forgotten{pt.p, pt.token, ax.Time(n.now.Wall), n.cfg.Remember})
+		}
+	}
+	return list
+}
+
+// Forgotten are the arguments of Store.Prune.
+type Forgotten struct {
+	Partition ax.Partition
+	Token     ax.Token
+	Now       ax.Time
+	Keep      int
 }
 
 // TakeCancels returns the attempts whose contexts are to end, at once: no write has to come before.

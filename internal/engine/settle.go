@@ -98,13 +98,30 @@ func (e *Engine) end(it *item, t *ax.Task, s ax.State) {
 	e.stopped(it)
 	t.State, t.At, t.Marks = s, ax.Time(e.now.Wall), t.Marks&^(ax.Retrying|ax.TimedOut)
 	t.Boot, t.BootAt = 0, 0
-	e.set(it, t)
 	it.where = ended
+	e.out.Ended = append(e.out.Ended, t)
+	if e.cfg.Finishes {
+		e.change(it, t)
+		if it.pos != 0 {
+			e.unlist(it)
+		}
+		e.out.Batch.Finish = append(e.out.Batch.Finish, t)
+		e.items.Delete(t.ID)
+		e.remember(t)
+	} else {
+		e.set(it, t)
+	}
 	e.unchain(it)
 	if t.Unique().By == ax.ByContent {
 		e.closeWindow(t)
 	}
-	e.out.Ended = append(e.out.Ended, t)
+}
+
+// remember keeps the id of a task that is no longer live.
+func (e *Engine) remember(t *ax.Task) {
+	r := &ax.IDRecord{ID: t.ID, Hash: t.Hash, State: t.State, Run: t.Run, Ended: t.At, Until: e.memory.until(t)}
+	e.memory.note(r)
+	e.out.Batch.Remember = append(e.out.Batch.Remember, r)
 }
 
 // closeWindow keeps a unique window closed after a success, and opens it after anything else.
@@ -115,7 +132,7 @@ func (e *Engine) closeWindow(t *ax.Task) {
 	}
 	delete(e.memory.holder, name)
 	if until := t.Created.Add(t.Unique().Window); t.State == ax.Success && until > t.At {
-		r := ax.IDRecord{ID: name, Hash: t.Hash, State: t.State, Run: t.Run, Ended: t.At, Until: until, Holder: t.ID}
+		r := &ax.IDRecord{ID: name, Hash: t.Hash, State: t.State, Run: t.Run, Ended: t.At, Until: until, Holder: t.ID}
 		e.memory.note(r)
 		e.out.Batch.Remember = append(e.out.Batch.Remember, r)
 	}
@@ -188,8 +205,6 @@ func (e *Engine) archived(tasks []*ax.Task) {
 		}
 		e.items.Delete(t.ID)
 		b.Delete = append(b.Delete, t.ID)
-		r := ax.IDRecord{ID: t.ID, Hash: t.Hash, State: t.State, Run: t.Run, Ended: t.At, Until: e.memory.until(t)}
-		e.memory.note(r)
-		b.Remember = append(b.Remember, r)
+		e.remember(t)
 	}
 }

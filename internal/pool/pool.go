@@ -143,7 +143,6 @@ func (p *Pool) run(r *Run) (alive bool) {
 	if r.cause != nil {
 		r.finished = true
 		r.mu.Unlock()
-		cancel(nil)
 		p.refuse(r)
 		return true
 	}

@@ -108,7 +108,7 @@ func (q *Queue[T]) skip() {
 	switch {
 	case q.head == len(q.line):
 		q.line, q.head = q.line[:0], 0
-		if cap(q.line) > 1024 {
+		if cap(q.line) > 1<<15 { // 1 MiB: a burst has passed
 			q.line = nil
 		}
 	case q.head >= 1024 && q.head > len(q.line)*3/4:
