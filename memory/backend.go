@@ -58,6 +58,7 @@ type Backend struct {
 var (
 	_ ax.Store        = (*Backend)(nil)
 	_ ax.InboxWatcher = (*Backend)(nil)
+	_ ax.Finisher     = (*Backend)(nil)
 	_ ax.Registry     = (*Backend)(nil)
 	_ ax.Archive      = (*Archive)(nil)
 )

@@ -26,17 +26,11 @@ func (s *Scheduler) readInbox(ctx context.Context, p ax.Partition, token ax.Toke
 	})
 	defer alarm.Stop()
 	for {
-		req := ax.ScanRequest{Partition: p, Token: token, Index: ax.IndexInbox}
-		for {
-			page, err := s.cfg.Store.Scan(ctx, req)
-			if err != nil {
-				break // fenced, or away for a moment: the loop finds out by its writes
-			}
-			if len(page.Entries) > 0 {
-				s.mail.post(func(m *mail) { m.inbox = append(m.inbox, inboxPage{p, page.Entries}) })
-			}
-			if req.From = page.Next; page.Next == "" {
-				break
+		if quiet := s.walkInbox(ctx, p, token); quiet != nil {
+			select {
+			case <-quiet:
+			case <-ctx.Done():
+				return
 			}
 		}
 		alarm.Reset(look)
@@ -48,6 +42,28 @@ func (s *Scheduler) readInbox(ctx context.Context, p ax.Partition, token ax.Toke
 			if !open {
 				hint = nil
 			}
+		}
+	}
+}
+
+// walkInbox posts all that is in an inbox to the loop. What it returns, if anything was there, is closed once all of it
+// is committed.
+func (s *Scheduler) walkInbox(ctx context.Context, p ax.Partition, token ax.Token) (quiet chan struct{}) {
+	req := ax.ScanRequest{Partition: p, Token: token, Index: ax.IndexInbox}
+	for found := false; ; {
+		page, err := s.cfg.Store.Scan(ctx, req)
+		if err != nil { // fenced, or away for a moment: the loop finds out by its writes
+			page = ax.Page{}
+		}
+		found = found || len(page.Entries) > 0
+		if found && page.Next == "" {
+			quiet = make(chan struct{})
+		}
+		if found {
+			s.mail.post(func(m *mail) { m.inbox = append(m.inbox, inboxPage{p, page.Entries, quiet}) })
+		}
+		if req.From = page.Next; req.From == "" {
+			return quiet
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/axsched/ax"
@@ -42,6 +43,7 @@ func (s *Scheduler) loop() {
 // turn is one round: read it as the life of a task.
 func (s *Scheduler) turn(m *mail) {
 	s.turnClock()
+	s.node.Advance(s.now) // 3 wheel, 4 ready: first, so that all below happens now
 	for _, call := range m.calls {
 		call()
 	}
@@ -51,7 +53,7 @@ func (s *Scheduler) turn(m *mail) {
 			s.effects(o)
 		}
 	}
-	for _, r := range m.ended { // 7 report
+	for _, r := range m.ended { // 7 report, 8 settle
 		s.report(r)
 	}
 	for i := range m.filed { // 9 terminal
@@ -65,9 +67,18 @@ func (s *Scheduler) turn(m *mail) {
 		for j := range m.inbox[i].entries {
 			s.node.Admit(m.inbox[i].p, &m.inbox[i].entries[j], nil, 0, true)
 		}
+		if m.inbox[i].quiet != nil {
+			s.readers = append(s.readers, reader{m.inbox[i].p, m.inbox[i].quiet})
+		}
 	}
+	s.readers = slices.DeleteFunc(s.readers, func(r reader) bool {
+		quiet := s.node.InboxQuiet(r.p)
+		if quiet {
+			close(r.quiet)
+		}
+		return quiet
+	})
 	s.makeRoom()
-	s.node.Advance(s.now) // 3 wheel, 4 ready; 8 settle happened above
 	if s.shut == nil && s.leases.trusted(s.now.Boot) {
 		s.node.Claim() // 5 dispatch
 	}

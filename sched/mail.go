@@ -36,6 +36,14 @@ type committed struct {
 type inboxPage struct {
 	p       ax.Partition
 	entries []ax.Entry
+	quiet   chan struct{} // set on the last page of a walk: closed once all that was admitted is committed
+}
+
+// reader waits to walk over the inbox of a partition again. It may not while admitted entries are on their way out of it,
+// or it would find them a second time.
+type reader struct {
+	p     ax.Partition
+	quiet chan struct{}
 }
 
 // post adds mail and wakes the loop; false if the loop has ended.

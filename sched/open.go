@@ -83,6 +83,7 @@ func (s *Scheduler) open(ctx context.Context) error {
 func (s *Scheduler) trust(asked int64) {
 	if !s.private {
 		s.leases.trust.Store(asked + (s.cfg.LeaseTTL - margin(s.cfg.LeaseTTL)).Microseconds())
+		s.mail.poke()
 	}
 }
 
@@ -195,7 +196,7 @@ func (s *Scheduler) pause(d time.Duration) bool {
 	select {
 	case <-done:
 		return true
-	case <-s.stops.finished:
+	case <-s.dying:
 		return false
 	}
 }

@@ -25,9 +25,10 @@ type Scheduler struct {
 	private  bool                  // immutable: the store is this process's own memory
 	finishes bool                  // immutable: the store files what ends in its own archive
 
-	started atomic.Bool
-	mail    mailbox
-	stops   stops
+	starting sync.Mutex // held by Start while it opens the store
+	started  bool       // guarded by starting
+	mail     mailbox
+	stops    stops
 
 	// What follows belongs to the loop once it runs.
 	node     *engine.Node
@@ -41,6 +42,7 @@ type Scheduler struct {
 	leases   leases
 	writing  int      // Apply calls under way
 	waiters  []waiter // submissions that wait for room
+	readers  []reader // of inboxes, that wait to read again
 	filings  int      // handed to the archivist and not back
 	stats    Stats
 	shut     *shutdown             // set once a shutdown was asked for
@@ -51,6 +53,7 @@ type Scheduler struct {
 	events  *outbox[Event]
 	prunes  *outbox[[]engine.Forgotten]
 	group   sync.WaitGroup // all goroutines but the workers
+	dying   chan struct{}  // closed when the loop has ended: nothing is tried again
 	cancel  context.CancelFunc
 	final   atomic.Pointer[Stats]
 }
@@ -75,6 +78,7 @@ func New(cfg Config) (*Scheduler, error) {
 	s := &Scheduler{cfg: cfg, handlers: handlers, bootTag: cfg.Clock.BootTag(), watch: newWatch(cfg.Clock),
 		runs: map[uint64]*pool.Run{}, reopened: map[ax.Partition]bool{}, commits: make(chan []*engine.Output, maxWriting)}
 	s.mail.wake = make(chan struct{}, 1)
+	s.dying = make(chan struct{})
 	s.mail.closed = true // until Start
 	s.stops.init()
 	if cfg.Store == nil {
@@ -114,9 +118,15 @@ func (s *Scheduler) ended(r *pool.Run) {
 // Start opens the store, takes up what is in it, and starts the goroutines (docs/threads.md lists them). ctx bounds the
 // opening only. Errors: ErrStarted; ErrHeld if another process owns a partition; those of the store.
 func (s *Scheduler) Start(ctx context.Context) error {
-	if s.started.Swap(true) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if _, stopped := s.Receipt(); stopped {
+		return &ax.Error{Op: "start", Err: ax.ErrClosed, Reason: "it was shut down; make a new one"}
+	}
+	if s.started {
 		return &ax.Error{Op: "start", Err: ax.ErrStarted}
 	}
+	s.started = true
 	s.turnClock()
 	if err := s.open(ctx); err != nil {
 		s.leases.releaseAll(s.cfg.Registry)

@@ -63,9 +63,12 @@ func (s *Scheduler) Receipt() (r Receipt, ok bool) {
 }
 
 func (s *Scheduler) stop(ctx context.Context, cut bool) (Receipt, error) {
-	if !s.started.Swap(true) { // never started: nothing to stop, and nothing may start any more
+	s.starting.Lock() // Start may be under way
+	if !s.started {   // never started: nothing to stop, and nothing may start any more
+		s.started = true
 		s.stops.finish(Receipt{})
 	}
+	s.starting.Unlock()
 	ask := func(change func(*shutdown)) {
 		s.mail.post(func(m *mail) {
 			m.calls = append(m.calls, func() {
@@ -121,7 +124,8 @@ func (s *Scheduler) step() {
 			r.Cancel(ax.ErrShutdown)
 		}
 	}
-	d.over = (len(s.runs) == 0 || d.abandon) && s.node.Idle() && s.writing == 0 && s.filings == 0 && len(s.waiters) == 0
+	done := len(s.runs) == 0 && s.filings == 0 || d.abandon
+	d.over = done && s.node.Idle(d.abandon) && s.writing == 0 && len(s.waiters) == 0
 }
 
 // finish ends the loop: what is left goes into the receipt, and everything that was started is stopped.
@@ -156,6 +160,13 @@ func (s *Scheduler) finish() {
 			}
 		}
 	}
+	for p := range ax.Partition(s.cfg.Partitions) { // of partitions that could not be written any more
+		for _, reply := range s.node.Drop(p) {
+			if req, ok := reply.Ticket.(*request); ok {
+				s.answer(req, reply.Index, reply.Answer)
+			}
+		}
+	}
 	s.alarm.Stop()
 	s.pool.Close()
 	close(s.commits)
@@ -163,6 +174,7 @@ func (s *Scheduler) finish() {
 	s.events.close()
 	s.prunes.close()
 	s.cancel()
+	close(s.dying)
 	s.group.Wait()
 	s.leases.releaseAll(s.cfg.Registry)
 	if len(r.Running) > 0 {

@@ -19,6 +19,7 @@ func (e *Engine) Admit(entry *ax.Entry, ticket any, i int, fromInbox bool) {
 			return
 		}
 		e.inbox[entry.ID] = true
+		e.admitting++
 		e.out.Batch.Admit = append(e.out.Batch.Admit, entry.ID)
 	}
 	a := e.admit(entry, !fromInbox)

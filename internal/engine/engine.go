@@ -97,7 +97,9 @@ type Engine struct {
 	lanes  map[string]*Lane
 	chains map[string]*chain // ordered keys
 	memory memory
-	inbox  map[string]bool // entries admitted by a batch that is not committed yet
+	inbox  map[string]bool // entries admitted by a batch that is not committed yet, and those of unknown verbs
+
+	admitting int // of inbox: without the unknown verbs
 
 	out     *Output
 	touched []*item // have a pos

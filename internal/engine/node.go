@@ -231,6 +231,13 @@ func (n *Node) Admit(p ax.Partition, entry *ax.Entry, ticket any, i int, fromInb
 	return true
 }
 
+// InboxQuiet reports whether no entry of a partition's inbox is admitted and not yet committed. Only then may the inbox
+// be read again: an entry that was read before it was committed would be admitted twice.
+func (n *Node) InboxQuiet(p ax.Partition) bool {
+	pt := n.parts[p]
+	return pt == nil || pt.engine != nil && pt.engine.admitting == 0
+}
+
 // Report takes in the end of an attempt of this node's own workers, and frees the worker. It reports false if the
 // partition is no longer this node's: the report belongs into its inbox.
 func (n *Node) Report(p ax.Partition, kind string, r *ax.Report) bool {
@@ -367,6 +374,7 @@ func (n *Node) done(pt *part, o *Output) {
 	for _, id := range o.Batch.Admit {
 		delete(pt.engine.inbox, id)
 	}
+	pt.engine.admitting -= len(o.Batch.Admit)
 	for _, t := range o.Sends {
 		n.attempts[t.Last.Token.Claim] = attempt{token: t.Last.Token, p: pt.p}
 	}
@@ -523,10 +531,14 @@ func (n *Node) Running() int {
 	return running
 }
 
-// Idle reports whether nothing waits to be flushed or is under way.
-func (n *Node) Idle() bool {
+// Idle reports whether nothing waits to be flushed or is under way. A partition that could not be written, and waits to
+// be opened again, counts as idle if broken is set.
+func (n *Node) Idle(broken bool) bool {
 	for _, pt := range n.order {
-		if pt.engine == nil || pt.flying != nil || !pt.engine.out.Batch.Empty() || len(pt.engine.out.Replies) > 0 {
+		switch {
+		case pt.engine == nil && !broken, pt.flying != nil:
+			return false
+		case pt.engine != nil && (!pt.engine.out.Batch.Empty() || len(pt.engine.out.Replies) > 0):
 			return false
 		}
 	}

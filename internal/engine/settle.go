@@ -21,9 +21,6 @@ func (e *Engine) report(r *ax.Report) ax.Answer {
 	last.Started, last.Ended, last.Outcome = r.Started, r.Ended, r.Outcome
 	last.Error, last.Result = clip(r.Error, ax.MaxErrorText), r.Result
 	last.Returned = r.Returned || r.Started == 0
-	if t.Marks&ax.TimedOut != 0 && !last.Returned && r.Outcome != ax.OutcomeSuccess {
-		last.Outcome = ax.OutcomeTimeout
-	}
 	e.settle(it, &t, last, r.After, r.Never)
 	return ax.Answer{Code: ax.Done, ID: t.ID, State: it.task.State, Run: t.Run}
 }

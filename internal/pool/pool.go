@@ -196,7 +196,7 @@ func (p *Pool) finish(r *Run, err error) {
 	rep.ID, rep.Token, rep.Ended = r.Task.ID, r.Token, ax.At(end)
 	var control *ax.Control
 	switch {
-	case !end.Before(r.Until):
+	case !end.Before(r.Until), err != nil && cause == ax.ErrTimeout:
 		rep.Outcome = ax.OutcomeTimeout
 	case err == nil:
 		rep.Outcome, rep.Result = ax.OutcomeSuccess, r.Result()
