@@ -59,7 +59,7 @@ type Submission struct {
 	Headers        map[string]string // for tracing and labels; copied
 
 	// Made is when the ID was made, if a retry may come later than the dedupe window: one that is older than all that
-	// is remembered is answered Expired instead of being created again. Set by ax for ids that it makes.
+	// is remembered is answered Expired instead of being created again.
 	Made time.Time
 }
 

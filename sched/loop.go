@@ -79,9 +79,8 @@ func (s *Scheduler) turn(m *mail) {
 		return quiet
 	})
 	s.makeRoom()
-	if s.shut == nil && s.leases.trusted(s.now.Boot) {
-		s.node.Claim() // 5 dispatch
-	}
+	s.node.Pause(s.shut != nil || !s.leases.trusted(s.now.Boot))
+	s.node.Claim() // 5 dispatch
 	s.interrupt()
 	s.commit()
 	s.step()

@@ -87,11 +87,7 @@ func (s *Scheduler) entry(sub *ax.Submission, now time.Time, boot int64) (ax.Ent
 	if sub.At.IsZero() { // relative: by elapsed time
 		t.Boot, t.BootAt = s.bootTag, boot+(max(sub.In, 0)+time.Microsecond-1).Microseconds()
 	}
-	e := ax.Entry{ID: t.ID, Verb: ax.VerbSubmit, Version: 1, Added: ax.At(now), Task: t, Made: ax.At(sub.Made)}
-	if sub.ID == "" && e.Made == 0 {
-		e.Made = e.Added
-	}
-	return e, nil
+	return ax.Entry{ID: t.ID, Verb: ax.VerbSubmit, Version: 1, Added: ax.At(now), Task: t, Made: ax.At(sub.Made)}, nil
 }
 
 // errorOf turns an answer that is no success into an error.
