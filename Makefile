@@ -14,7 +14,8 @@ run: ## run the example shop (ARGS="...")
 
 test: deps ## vet, build and test every module
 	go vet work
-	go test work
+	go test $$(go list work | grep -v /internal/sim$$)
+	@set -o pipefail; echo "go test ./internal/sim"; go test -v ./internal/sim | grep -v '^=== \|^ *--- PASS'
 	$(call each,. $(NESTED),go build -o /dev/null ./...)
 	$(call each,$(NESTED),go vet ./... && go test ./...)
 
@@ -26,7 +27,7 @@ sim: ## simulate a cluster under faults (SEEDS=100000; rerun one: AX_SEED=n)
 	AX_SEEDS=$(or $(SEEDS),20000) go test ./internal/sim -run TestSeeds -count=1 -timeout=0 -v
 
 bench: ## list the load scenarios, or run one (SCENARIO=name ARGS="...")
-	cd bench && GOWORK=off go run ./cmd/axbench $(if $(SCENARIO),run $(SCENARIO),list) $(ARGS)
+	cd bench && GOWORK=off go run ./cmd/axbench $(or $(SCENARIO),list) $(ARGS)
 
 drill: ## everything at full count, written to docs/drills.md (SEEDS=20000)
 	SEEDS=$(or $(SEEDS),20000) scripts/drill
