@@ -7,10 +7,13 @@ import (
 )
 
 // systemClock is the machine's.
-type systemClock struct{}
+type systemClock struct {
+	base time.Time // its monotonic reading is where Mono counts from
+}
 
 func (systemClock) Now() time.Time  { return time.Now() }
 func (systemClock) Boot() int64     { return bootTime() }
+func (c systemClock) Mono() int64   { return time.Since(c.base).Microseconds() }
 func (systemClock) BootTag() uint32 { return bootTag() }
 
 func (systemClock) NewTimer(f func()) Timer {
@@ -27,22 +30,16 @@ func (t systemTimer) Stop()                 { t.t.Stop() }
 // watch reads the clocks through a guard that notices steps and suspends. It belongs to the loop.
 type watch struct {
 	clock Clock
-	base  time.Time // its monotonic reading counts from here
 	guard clock.Guard
 }
 
-func newWatch(c Clock) *watch { return &watch{clock: c, base: c.Now()} }
-
-func (w *watch) read() (time.Time, clock.Now, []clock.Change) {
-	t := w.clock.Now()
-	boot := w.clock.Boot()
-	for range 3 { // a pause between the two would look like a step
-		again := w.clock.Now()
-		if again.Sub(t) < time.Millisecond {
+func (w *watch) read() (clock.Now, []clock.Change) {
+	var r clock.Reading
+	for range 4 { // a pause between the readings would look like a step
+		r = clock.Reading{Mono: w.clock.Mono(), Wall: w.clock.Now().UnixMicro(), Boot: w.clock.Boot()}
+		if w.clock.Mono()-r.Mono < time.Millisecond.Microseconds() {
 			break
 		}
-		t, boot = again, w.clock.Boot()
 	}
-	now, changes := w.guard.Observe(clock.Reading{Wall: t.UnixMicro(), Boot: boot, Mono: t.Sub(w.base).Microseconds()})
-	return t, now, changes
+	return w.guard.Observe(r)
 }

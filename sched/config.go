@@ -27,6 +27,10 @@ type Config struct {
 	Registry ax.Registry
 	Archive  ax.Archive
 
+	// Keep is how many finished tasks the memory of this process keeps to be looked at and re-run; 0 means 100,000. It
+	// does not go together with Store or Archive, which have bounds of their own.
+	Keep int
+
 	// Partitions is into how many the store's key space was cut when it was created; 0 means 1.
 	Partitions int
 
@@ -96,12 +100,13 @@ type Event struct {
 	Overrun bool // the task is RUNNING and its attempt has timed out
 }
 
-// Clock reads the machine's clocks. Now carries a monotonic reading, as time.Now does; Boot is the time since boot in
-// microseconds, suspend included, and BootTag names the boot, never 0. NewTimer returns a timer, not yet set, that calls
-// f on any goroutine but the setter's.
+// Clock reads the machine's clocks. Now is the wall clock, which may be stepped; only Boot and Mono measure what has
+// passed, in microseconds: Boot since the boot, suspend included, Mono since any instant, without it. BootTag names the
+// boot, never 0. NewTimer returns a timer, not yet set, that runs on Mono and calls f on any goroutine but the setter's.
 type Clock interface {
 	Now() time.Time
 	Boot() int64
+	Mono() int64
 	BootTag() uint32
 	NewTimer(f func()) Timer
 }
@@ -143,7 +148,7 @@ func (c Config) withDefaults() Config {
 		c.Node = host + "-" + strconv.Itoa(os.Getpid())
 	}
 	if c.Clock == nil {
-		c.Clock = systemClock{}
+		c.Clock = systemClock{base: time.Now()}
 	}
 	c.Aging = c.Aging.WithDefaults()
 	return c
@@ -162,6 +167,8 @@ func (c *Config) validate() error {
 		return bad("MaxPending", c.MaxPending, "at least 1, 0 for 1,000,000")
 	case c.MaxPayload < 1 || c.MaxPayload > 64<<20:
 		return bad("MaxPayload", c.MaxPayload, "from 1 byte to 64 MiB")
+	case c.Keep < 0 || c.Keep > 0 && (c.Store != nil || c.Archive != nil):
+		return bad("Keep", c.Keep, "not negative, and only without Store and Archive")
 	case (c.Store == nil) != (c.Registry == nil):
 		return bad("Registry", c.Registry, "Store and Registry come from one system: set both or neither")
 	case c.Dedupe.Window < 0 || c.Dedupe.Window > ax.MaxWindow:

@@ -2,13 +2,14 @@ package sched
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/axsched/ax"
-	"github.com/axsched/ax/internal/pool"
 )
 
-// readInbox brings what others have put into a partition's inbox to the loop. A watch is a hint; looking is the truth.
+// readInbox brings what others have put into a partition's inbox to the loop, until another token has opened it. A watch
+// is a hint; looking is the truth.
 func (s *Scheduler) readInbox(ctx context.Context, p ax.Partition, token ax.Token) {
 	hint := make(<-chan struct{})
 	look := 200 * time.Millisecond // without a watch
@@ -26,7 +27,11 @@ func (s *Scheduler) readInbox(ctx context.Context, p ax.Partition, token ax.Toke
 	})
 	defer alarm.Stop()
 	for {
-		if quiet := s.walkInbox(ctx, p, token); quiet != nil {
+		quiet, fenced := s.walkInbox(ctx, p, token)
+		if fenced {
+			return
+		}
+		if quiet != nil {
 			select {
 			case <-quiet:
 			case <-ctx.Done():
@@ -48,12 +53,12 @@ func (s *Scheduler) readInbox(ctx context.Context, p ax.Partition, token ax.Toke
 
 // walkInbox posts all that is in an inbox to the loop. What it returns, if anything was there, is closed once all of it
 // is committed.
-func (s *Scheduler) walkInbox(ctx context.Context, p ax.Partition, token ax.Token) (quiet chan struct{}) {
+func (s *Scheduler) walkInbox(ctx context.Context, p ax.Partition, token ax.Token) (quiet chan struct{}, fenced bool) {
 	req := ax.ScanRequest{Partition: p, Token: token, Index: ax.IndexInbox}
 	for found := false; ; {
 		page, err := s.cfg.Store.Scan(ctx, req)
-		if err != nil { // fenced, or away for a moment: the loop finds out by its writes
-			page = ax.Page{}
+		if err != nil { // away for a moment: the loop finds out by its writes
+			page, fenced = ax.Page{}, errors.Is(err, ax.ErrFenced)
 		}
 		found = found || len(page.Entries) > 0
 		if found && page.Next == "" {
@@ -63,18 +68,18 @@ func (s *Scheduler) walkInbox(ctx context.Context, p ax.Partition, token ax.Toke
 			s.mail.post(func(m *mail) { m.inbox = append(m.inbox, inboxPage{p, page.Entries, quiet}) })
 		}
 		if req.From = page.Next; req.From == "" {
-			return quiet
+			return quiet, fenced
 		}
 	}
 }
 
 // forward puts a report into the inbox of a partition that is no longer this process's, until it is safe there.
-func (s *Scheduler) forward(r *pool.Run) {
-	entry := ax.Entry{ID: "report-" + r.Token.String(), Verb: ax.VerbReport, Version: 1, Added: r.Report.Ended, By: s.leases.executor, Report: &r.Report}
+func (s *Scheduler) forward(p ax.Partition, r *ax.Report) {
+	entry := ax.Entry{ID: "report-" + r.Token.String(), Verb: ax.VerbReport, Version: 1, Added: r.Ended, By: s.leases.executor, Report: r}
 	s.group.Go(func() {
 		for pause := retryPause; ; pause = min(2*pause, time.Second) {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			_, err := s.cfg.Store.Submit(ctx, r.Partition, []ax.Entry{entry})
+			_, err := s.cfg.Store.Submit(ctx, p, []ax.Entry{entry})
 			cancel()
 			if err == nil || !s.pause(pause) {
 				return

@@ -3,7 +3,7 @@ package sched
 import (
 	"context"
 	"errors"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/axsched/ax"
@@ -55,31 +55,28 @@ func (s *Scheduler) List(ctx context.Context, req ListRequest) ([]*ax.Task, erro
 	req.Limit = min(req.Limit, 1000)
 	var found []*ax.Task
 	for part := range listParts {
-		got := make(chan struct{})
-		ok := s.mail.post(func(m *mail) {
-			m.calls = append(m.calls, func() {
-				defer close(got)
-				s.node.LivePart(part, listParts, func(t *ax.Task) {
-					if (req.State == 0 || t.State == req.State) && (req.Kind == "" || t.Kind == req.Kind) &&
-						strings.HasPrefix(t.ID, req.Prefix) && t.ID > req.After {
-						found = append(found, t)
-					}
-				})
+		err := s.callAndWait(ctx, "list", func() {
+			s.node.LivePart(part, listParts, func(t *ax.Task) {
+				if (req.State == 0 || t.State == req.State) && (req.Kind == "" || t.Kind == req.Kind) &&
+					strings.HasPrefix(t.ID, req.Prefix) && t.ID > req.After {
+					found = append(found, t)
+				}
 			})
 		})
-		if !ok {
-			return nil, &ax.Error{Op: "list", Err: ax.ErrClosed}
+		if err != nil {
+			return nil, err
 		}
-		select {
-		case <-got:
-		case <-s.stops.finished:
-			return nil, &ax.Error{Op: "list", Err: ax.ErrClosed}
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if len(found) > 16*req.Limit { // keep what may be on the page, or a page would cost as much memory as all of it
+			found = firstByID(found, req.Limit)
 		}
 	}
-	sort.Slice(found, func(i, j int) bool { return found[i].ID < found[j].ID })
-	return found[:min(len(found), req.Limit)], nil
+	return firstByID(found, req.Limit), nil
+}
+
+func firstByID(tasks []*ax.Task, n int) []*ax.Task {
+	slices.SortFunc(tasks, func(a, b *ax.Task) int { return strings.Compare(a.ID, b.ID) })
+	clear(tasks[min(len(tasks), n):])
+	return tasks[:min(len(tasks), n)]
 }
 
 // listParts is into how many turns of the loop a List is cut, so that a million tasks do not hold it up.

@@ -49,6 +49,11 @@ func (s *Scheduler) turn(m *mail) {
 	}
 	for i := range m.committed { // 2 commit: what was written is safe, and what waited for it may happen
 		s.writing--
+		for k, o := range m.committed[i].outs {
+			if m.committed[i].errs[k] == nil && !o.Batch.Empty() {
+				delete(s.pauses, o.Batch.Partition)
+			}
+		}
 		for _, o := range s.node.Committed(m.committed[i].outs, m.committed[i].errs) {
 			s.effects(o)
 		}
@@ -90,7 +95,7 @@ func (s *Scheduler) turn(m *mail) {
 // turnClock reads the clocks for this turn.
 func (s *Scheduler) turnClock() {
 	var changes []clock.Change
-	s.nowTime, s.now, changes = s.watch.read()
+	s.now, changes = s.watch.read()
 	for _, c := range changes {
 		by := time.Duration(c.By) * time.Microsecond
 		if c.Kind == clock.Step {
@@ -225,8 +230,9 @@ func isFull(a *ax.Answer) bool {
 func (s *Scheduler) send(claimed []*ax.Task) {
 	s.sending = s.sending[:0]
 	for _, t := range claimed {
-		r := &pool.Run{Partition: s.partition(t.ID), Until: s.nowTime.Add(t.Last.Deadline.Sub(ax.Time(s.now.Wall))),
-			Delivery: ax.Delivery{Task: t, Token: t.Last.Token, Attempt: t.Attempt, Deadline: t.Last.Deadline, Logger: s.cfg.Logger}}
+		timeout := t.Timeout.Duration() // counts from now, however long the claim took to be written
+		r := &pool.Run{Partition: s.partition(t.ID), Until: s.now.Boot + timeout.Microseconds(), Delivery: ax.Delivery{
+			Task: t, Token: t.Last.Token, Attempt: t.Attempt, Deadline: ax.Time(s.now.Wall).Add(timeout), Logger: s.cfg.Logger}}
 		s.runs[r.Token.Claim] = r
 		s.sending = append(s.sending, r)
 		if s.shut != nil && s.shut.cut {
@@ -244,7 +250,7 @@ func (s *Scheduler) report(r *pool.Run) {
 		s.stats.Lateness.Add(max(r.Report.Started.Sub(max(r.Task.Due, r.Task.Created)), 0))
 	}
 	if !s.node.Report(r.Partition, r.Task.Kind, &r.Report) {
-		s.forward(r)
+		s.forward(r.Partition, &r.Report)
 	}
 }
 

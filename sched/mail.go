@@ -110,8 +110,6 @@ const (
 	withdrawn // its caller has gone
 )
 
-var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
-
 // ask posts entries and waits for the answers. The error is ErrClosed, the context's error if nothing was done, or both
 // the context's error and ErrUnknown if it may have been.
 func (s *Scheduler) ask(ctx context.Context, r *request) error {
@@ -145,16 +143,16 @@ type errUnknown struct{ ctx error }
 func (e errUnknown) Error() string   { return ax.ErrUnknown.Error() + ": " + e.ctx.Error() }
 func (e errUnknown) Unwrap() []error { return []error{ax.ErrUnknown, e.ctx} }
 
-// request1 returns a request with one entry from the pool.
-func request1(e ax.Entry) *request {
-	r := requests.Get().(*request)
+// request returns a request with one entry from the pool.
+func (s *Scheduler) request(e ax.Entry) *request {
+	r := s.requests.Get().(*request)
 	r.one[0] = e
 	r.entries, r.answers = r.one[:], r.oneA[:]
 	return r
 }
 
 // release gives a request back whose answer was received and copied.
-func (r *request) release() {
+func (s *Scheduler) release(r *request) {
 	r.one[0], r.oneA[0] = ax.Entry{}, ax.Answer{}
-	requests.Put(r)
+	s.requests.Put(r)
 }

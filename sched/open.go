@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,8 +13,7 @@ import (
 
 // leases are what this process holds in the registry: itself as a node, and its partitions.
 type leases struct {
-	node       string
-	executor   string // this process as it stands in attempts: the node's name and the token of its lease
+	executor   string // this process as it stands in attempts: the name of the node, and an id of its own
 	self       ax.Lease
 	partitions []held
 	trust      atomic.Int64 // boot time, microseconds, up to which the leases may be trusted; 0: for ever
@@ -55,11 +53,9 @@ func (s *Scheduler) open(ctx context.Context) error {
 	}
 	asked := s.cfg.Clock.Boot()
 	var err error
-	if s.leases.self, err = s.cfg.Registry.Acquire(ctx, "node", s.cfg.Node, s.cfg.Node, ttl, nil); err != nil {
+	if s.leases.self, err = s.cfg.Registry.Acquire(ctx, "node", s.cfg.Node, s.leases.executor, ttl, []byte(s.leases.executor)); err != nil {
 		return fmt.Errorf("ax: start: node %q: %w", s.cfg.Node, err)
 	}
-	s.leases.executor = s.cfg.Node + "#" + s.leases.self.Token.String()
-	s.node.Rename(s.leases.executor)
 	for p := range ax.Partition(s.cfg.Partitions) {
 		l, err := s.cfg.Registry.Acquire(ctx, "partition", fmt.Sprint(p), s.leases.executor, ttl, nil)
 		if err != nil {
@@ -71,9 +67,13 @@ func (s *Scheduler) open(ctx context.Context) error {
 			return fmt.Errorf("ax: start: partition %d: %w", p, err)
 		}
 		s.effects(s.node.Own(p, l.Token, loaded))
-		if err := s.bury(ctx, loaded); err != nil {
-			return fmt.Errorf("ax: start: partition %d: %w", p, err)
+	}
+	if !s.private {
+		alive, err := s.alive(ctx)
+		if err != nil {
+			return fmt.Errorf("ax: start: %w", err)
 		}
+		s.bury(alive)
 	}
 	s.trust(asked)
 	return nil
@@ -87,34 +87,25 @@ func (s *Scheduler) trust(asked int64) {
 	}
 }
 
-// bury decides on the running attempts of processes that are gone: an earlier process of this node's name is provably
-// dead, since this one has its lease; of another whose lease has run out nobody knows.
-func (s *Scheduler) bury(ctx context.Context, l *engine.Loaded) error {
-	seen := map[string]bool{s.leases.executor: true}
-	for _, t := range l.Tasks {
-		if t.State != ax.Running || seen[t.Last.Executor] {
-			continue
-		}
-		executor := t.Last.Executor
-		seen[executor] = true
-		name, _, _ := strings.Cut(executor, "#")
-		if name == s.cfg.Node {
-			s.node.Lost(executor, true)
-			continue
-		}
-		nodes, err := s.cfg.Registry.Leases(ctx, "node")
-		if err != nil {
-			return err
-		}
-		alive := false
-		for _, n := range nodes {
-			alive = alive || n.Name+"#"+n.Token.String() == executor
-		}
-		if !alive {
+// alive returns the processes that hold a node lease, as they stand in attempts.
+func (s *Scheduler) alive(ctx context.Context) (map[string]bool, error) {
+	nodes, err := s.cfg.Registry.Leases(ctx, "node")
+	alive := map[string]bool{s.leases.executor: true}
+	for _, n := range nodes {
+		alive[string(n.Data)] = true
+	}
+	return alive, err
+}
+
+// bury decides on the running attempts of processes whose node lease has ended: nobody knows whether they still run, and
+// each task's lost policy decides. Loop only, or before it runs.
+func (s *Scheduler) bury(alive map[string]bool) {
+	for _, executor := range s.node.Elsewhere() {
+		if !alive[executor] {
+			s.cfg.Logger.Warn("a process that ran attempts is gone", "executor", executor)
 			s.node.Lost(executor, false)
 		}
 	}
-	return nil
 }
 
 // load opens a partition and reads all that is in it.
@@ -146,40 +137,38 @@ func load(ctx context.Context, store ax.Store, p ax.Partition, token ax.Token) (
 // reopen brings a partition back after a write failed: it is opened again, which settles whether the write happened,
 // or given up if another process owns it now.
 func (s *Scheduler) reopen(p ax.Partition, cause error) {
-	if s.reopened[p] {
-		return
+	if !s.reopened[p] {
+		s.cfg.Logger.Warn("a write failed; opening the partition again", "partition", p, "error", cause)
+		s.openAgain(p, s.node.Token(p), cause)
 	}
+}
+
+// openAgain loads a partition beside the loop, for as long as it takes.
+func (s *Scheduler) openAgain(p ax.Partition, token ax.Token, cause error) {
 	s.reopened[p] = true
-	var token ax.Token
-	for _, h := range s.leases.partitions {
-		if h.p == p {
-			token = h.lease.Token
-		}
-	}
-	s.cfg.Logger.Warn("a write failed; opening the partition again", "partition", p, "error", cause)
+	first := s.pauses[p] // 0 if the write before was fine
+	s.pauses[p] = min(max(2*first, retryPause), time.Second)
 	s.group.Go(func() {
 		var loaded *engine.Loaded
 		err := cause
+		if first > 0 && !errors.Is(err, ax.ErrFenced) {
+			s.pause(first)
+		}
 		for pause := retryPause; !errors.Is(err, ax.ErrFenced); pause = min(2*pause, time.Second) {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			if loaded, err = load(ctx, s.cfg.Store, p, token); err == nil || errors.Is(err, ax.ErrClosed) {
-				cancel()
-				break
-			}
+			loaded, err = load(ctx, s.cfg.Store, p, token)
 			cancel()
-			if !s.pause(pause) {
+			if err == nil || errors.Is(err, ax.ErrClosed) || !s.pause(pause) {
 				break
 			}
 		}
-		s.mail.post(func(m *mail) {
-			m.calls = append(m.calls, func() {
-				delete(s.reopened, p)
-				if err != nil {
-					s.drop(p, err)
-					return
-				}
-				s.effects(s.node.Own(p, token, loaded))
-			})
+		s.call(func() {
+			delete(s.reopened, p)
+			if err != nil {
+				s.drop(p, err)
+				return
+			}
+			s.effects(s.node.Own(p, token, loaded))
 		})
 	})
 }
@@ -214,30 +203,72 @@ func sync1(c chan struct{}) func() {
 // drop gives up a partition.
 func (s *Scheduler) drop(p ax.Partition, cause error) {
 	s.cfg.Logger.Error("gave up a partition", "partition", p, "error", cause)
-	for _, r := range s.node.Drop(p) {
+	replies, reports := s.node.Drop(p)
+	for _, r := range reports {
+		s.forward(p, r)
+	}
+	for _, r := range replies {
 		if req, ok := r.Ticket.(*request); ok {
 			s.answer(req, r.Index, r.Answer)
 		}
 	}
 }
 
-// renew keeps the leases, on a goroutine that nothing else can hold up.
+// renew keeps the leases, takes back those that were lost and are free again, and looks who else is gone, on a goroutine
+// that nothing else can hold up. It alone touches leases.self and leases.partitions while it runs.
 func (s *Scheduler) renew(ctx context.Context) {
 	pause := s.cfg.LeaseTTL / 3
 	for s.pause(pause) && ctx.Err() == nil {
 		asked := s.cfg.Clock.Boot()
 		pause = s.cfg.LeaseTTL / 3
-		for _, l := range append([]held{{-1, s.leases.self}}, s.leases.partitions...) {
-			err := s.cfg.Registry.Renew(ctx, l.lease)
-			if errors.Is(err, ax.ErrLeaseLost) && l.p >= 0 {
-				s.mail.post(func(m *mail) { m.calls = append(m.calls, func() { s.drop(l.p, err) }) })
-			} else if err != nil && ctx.Err() == nil {
-				pause, asked = min(pause, 500*time.Millisecond), 0
-				s.cfg.Logger.Warn("could not renew a lease", "lease", l.lease.Class+"/"+l.lease.Name, "error", err)
-			}
+		err := s.renewOne(ctx, &s.leases.self, []byte(s.leases.executor), func(error) {}, func() {})
+		for i := range s.leases.partitions {
+			h := &s.leases.partitions[i]
+			err = errors.Join(err, s.renewOne(ctx, &h.lease, nil,
+				func(err error) { s.call(func() { s.drop(h.p, err) }) },
+				func() { s.takeBack(ctx, h.p, h.lease.Token) }))
 		}
-		if asked != 0 {
+		alive, lookErr := s.alive(ctx)
+		if lookErr == nil {
+			s.call(func() { s.bury(alive) })
+		}
+		if err = errors.Join(err, lookErr); err == nil {
 			s.trust(asked)
+			continue
+		}
+		pause = min(pause, 500*time.Millisecond)
+		if ctx.Err() == nil {
+			s.cfg.Logger.Warn("could not renew all leases", "error", err)
 		}
 	}
+}
+
+// renewOne renews a lease. One that was lost is asked for anew, at once and at every later call until it is granted.
+func (s *Scheduler) renewOne(ctx context.Context, l *ax.Lease, data []byte, lost func(error), back func()) error {
+	if !l.Token.IsZero() {
+		err := s.cfg.Registry.Renew(ctx, *l)
+		if !errors.Is(err, ax.ErrLeaseLost) {
+			return err
+		}
+		l.Token = ax.Token{}
+		lost(err)
+	}
+	again, err := s.cfg.Registry.Acquire(ctx, l.Class, l.Name, s.leases.executor, s.cfg.LeaseTTL, data)
+	if err != nil {
+		return err
+	}
+	*l = again
+	back()
+	return nil
+}
+
+// takeBack opens a partition that had been given up.
+func (s *Scheduler) takeBack(ctx context.Context, p ax.Partition, token ax.Token) {
+	s.call(func() { s.openAgain(p, token, nil) })
+	s.group.Go(func() { s.readInbox(ctx, p, token) }) // the reader under the old token has ended
+}
+
+// call has the loop call f.
+func (s *Scheduler) call(f func()) {
+	s.mail.post(func(m *mail) { m.calls = append(m.calls, f) })
 }

@@ -28,13 +28,13 @@ type Scheduler struct {
 	starting sync.Mutex // held by Start while it opens the store
 	started  bool       // guarded by starting
 	mail     mailbox
+	requests sync.Pool // of *request with one entry; not global, since their channels belong to a test's bubble
 	stops    stops
 
 	// What follows belongs to the loop once it runs.
 	node     *engine.Node
-	watch    *watch
-	nowTime  time.Time // of this turn
-	now      clock.Now
+	watch    watch
+	now      clock.Now // of this turn
 	alarm    Timer
 	pool     *pool.Pool
 	runs     map[uint64]*pool.Run // in the hands of the workers, by the number of their claim
@@ -45,8 +45,9 @@ type Scheduler struct {
 	readers  []reader // of inboxes, that wait to read again
 	filings  int      // handed to the archivist and not back
 	stats    Stats
-	shut     *shutdown             // set once a shutdown was asked for
-	reopened map[ax.Partition]bool // being opened again
+	shut     *shutdown                      // set once a shutdown was asked for
+	reopened map[ax.Partition]bool          // being opened again
+	pauses   map[ax.Partition]time.Duration // before that is done once more, while no write succeeds
 
 	commits chan []*engine.Output // to the writers
 	archive *outbox[engine.Filing]
@@ -75,14 +76,15 @@ func New(cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Scheduler{cfg: cfg, handlers: handlers, bootTag: cfg.Clock.BootTag(), watch: newWatch(cfg.Clock),
-		runs: map[uint64]*pool.Run{}, reopened: map[ax.Partition]bool{}, commits: make(chan []*engine.Output, maxWriting)}
+	s := &Scheduler{cfg: cfg, handlers: handlers, bootTag: cfg.Clock.BootTag(), watch: watch{clock: cfg.Clock},
+		runs: map[uint64]*pool.Run{}, reopened: map[ax.Partition]bool{}, pauses: map[ax.Partition]time.Duration{}, commits: make(chan []*engine.Output, maxWriting)}
+	s.requests.New = func() any { return &request{done: make(chan struct{}, 1)} }
 	s.mail.wake = make(chan struct{}, 1)
 	s.dying = make(chan struct{})
 	s.mail.closed = true // until Start
 	s.stops.init()
 	if cfg.Store == nil {
-		backend := memory.New(memory.Config{Partitions: cfg.Partitions, Now: cfg.Clock.Now})
+		backend := memory.New(memory.Config{Partitions: cfg.Partitions, Now: cfg.Clock.Now, Keep: cfg.Keep})
 		s.cfg.Store, s.cfg.Registry, s.private = backend, backend, true
 	}
 	if s.cfg.Archive == nil {
@@ -97,13 +99,13 @@ func New(cfg Config) (*Scheduler, error) {
 		kinds = append(kinds, kind)
 	}
 	slices.Sort(kinds)
-	s.leases.node = cfg.Node
-	s.pool = pool.New(cfg.Workers, handlers, cfg.Clock.Now, s.ended)
+	s.leases.executor = cfg.Node + "#" + ax.NewID(cfg.Clock.Now())
+	s.pool = pool.New(cfg.Workers, handlers, cfg.Clock, s.ended)
 	s.archive = newOutbox[engine.Filing](0)
 	s.events = newOutbox[Event](65536)
 	s.prunes = newOutbox[[]engine.Forgotten](16)
 	s.node = engine.NewNode(engine.Config{
-		Name: cfg.Node, BootTag: s.bootTag, MaxPending: cfg.MaxPending, Limits: engine.Limits(cfg.Limits), Aging: cfg.Aging,
+		Name: s.leases.executor, BootTag: s.bootTag, MaxPending: cfg.MaxPending, Limits: engine.Limits(cfg.Limits), Aging: cfg.Aging,
 		Window: cfg.Dedupe.Window, Remember: cfg.Dedupe.Max / cfg.Partitions,
 		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Seed: maphash.MakeSeed(), Finishes: s.finishes,
 	}, cfg.Workers, kinds)

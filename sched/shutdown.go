@@ -44,7 +44,8 @@ func (s *stops) finish(r Receipt) {
 // Drain shuts down gracefully: submissions are refused with ErrClosed, no further attempt starts, and handlers that run
 // may finish until ctx ends. Then their contexts end with the cause ErrShutdown; an attempt whose handler stops for it is
 // handed back and does not count. Handlers that have not returned a second later are left behind, in Receipt.Running.
-// The error is that of ctx if it ended before all handlers had finished, ErrClosed if the scheduler was never started.
+// The error is that of ctx if it ended before all handlers had finished. A scheduler that was never started gives an
+// empty receipt, and cannot be started any more. Neither may be called from a handler or from OnEvent: it waits for them.
 // Calling Drain or Stop again, also at the same time, returns the same receipt.
 func (s *Scheduler) Drain(ctx context.Context) (Receipt, error) { return s.stop(ctx, false) }
 
@@ -145,8 +146,7 @@ func (s *Scheduler) finish() {
 	for _, list := range [][]*ax.Task{r.Returned, r.Running} {
 		slices.SortFunc(list, func(a, b *ax.Task) int { return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Seq, b.Seq)) })
 	}
-	c := &s.node.Counts
-	r.Done = c.Success + c.Failed + c.TimedOut + c.Canceled
+	r.Done = s.node.Counts.Done()
 	rest := s.mail.close()
 	for _, call := range rest.calls {
 		call()
@@ -161,7 +161,8 @@ func (s *Scheduler) finish() {
 		}
 	}
 	for p := range ax.Partition(s.cfg.Partitions) { // of partitions that could not be written any more
-		for _, reply := range s.node.Drop(p) {
+		replies, _ := s.node.Drop(p) // their attempts are provably stopped once this process is gone
+		for _, reply := range replies {
 			if req, ok := reply.Ticket.(*request); ok {
 				s.answer(req, reply.Index, reply.Answer)
 			}
@@ -176,12 +177,12 @@ func (s *Scheduler) finish() {
 	s.cancel()
 	close(s.dying)
 	s.group.Wait()
-	s.leases.releaseAll(s.cfg.Registry)
-	if len(r.Running) > 0 {
+	if len(r.Running) > 0 { // the leases run out by themselves: until then nobody takes these attempts for dead
 		for _, t := range r.Running {
 			s.cfg.Logger.Error("handler did not stop and was left behind", "id", t.ID, "kind", t.Kind)
 		}
 	} else {
+		s.leases.releaseAll(s.cfg.Registry)
 		s.pool.Wait()
 	}
 	s.stops.finish(r)

@@ -8,7 +8,8 @@ type Stats struct {
 	Overrun   int // of those running: past their timeout, and their handler has not returned
 	Held      int // waiting for a person
 	Waiting   int // submissions that wait for room
-	Ready     int // of those scheduled: due, and waiting for a worker or a limit
+	Ready     int // of those scheduled: due, and waiting only for a worker or for their kind's limit
+	Unhandled int // of those scheduled: due, and without a handler here
 
 	Submitted int // created or taken up from the store, re-runs included
 	Succeeded int
@@ -49,6 +50,7 @@ func (s *Scheduler) snapshot() Stats {
 	c, st := &s.node.Counts, &s.stats
 	st.Pending, st.Scheduled, st.Running, st.Held = c.Pending(), c.Scheduled+c.Created, c.Running, c.Held
 	st.Overrun, st.Waiting, st.Ready = c.Overrun, len(s.waiters), s.node.Ready()
+	st.Unhandled = s.node.Unhandled()
 	st.Submitted, st.Succeeded, st.Failed, st.TimedOut, st.Canceled = c.Submitted, c.Success, c.Failed, c.TimedOut, c.Canceled
 	st.Stale, st.HeldBack, st.Anomalies = c.Stale, c.HeldBack, c.Anomalies
 	kept := *st

@@ -20,12 +20,12 @@ func (s *Scheduler) Submit(ctx context.Context, sub ax.Submission) (ax.Answer, e
 	if err != nil {
 		return ax.Answer{Code: ax.Refused, Err: err}, err
 	}
-	r := request1(e)
+	r := s.request(e)
 	if err := s.ask(ctx, r); err != nil {
 		return ax.Answer{Code: ax.Refused, ID: e.ID, Err: err}, err // not released: the loop may still hold it
 	}
 	a := r.answers[0]
-	r.release()
+	s.release(r)
 	return a, errorOf(&a)
 }
 
@@ -85,7 +85,7 @@ func (s *Scheduler) entry(sub *ax.Submission, now time.Time, boot int64) (ax.Ent
 		return ax.Entry{}, &ax.Error{Op: "submit", ID: t.ID, Field: "Kind", Value: fmt.Sprintf("%q", t.Kind), Err: ax.ErrNoHandler}
 	}
 	if sub.At.IsZero() { // relative: by elapsed time
-		t.Boot, t.BootAt = s.bootTag, boot+(max(sub.In, 0)+time.Microsecond-1).Microseconds()
+		t.Boot, t.BootAt = s.bootTag, int64(ax.Time(boot).Add(max(sub.In, 0)))
 	}
 	return ax.Entry{ID: t.ID, Verb: ax.VerbSubmit, Version: 1, Added: ax.At(now), Task: t, Made: ax.At(sub.Made)}, nil
 }
@@ -124,7 +124,7 @@ func (s *Scheduler) Reschedule(ctx context.Context, id string, at time.Time) (ax
 func (s *Scheduler) RescheduleIn(ctx context.Context, id string, d time.Duration) (ax.Answer, error) {
 	d = max(d, 0)
 	due := &ax.Task{Due: min(ax.At(s.cfg.Clock.Now()).Add(d), ax.MaxTime), Boot: s.bootTag,
-		BootAt: s.cfg.Clock.Boot() + (d + time.Microsecond - 1).Microseconds()}
+		BootAt: int64(ax.Time(s.cfg.Clock.Boot()).Add(d))}
 	return s.change(ctx, ax.Entry{Verb: ax.VerbReschedule, Target: id, Task: due})
 }
 
@@ -164,11 +164,11 @@ func (s *Scheduler) change(ctx context.Context, e ax.Entry) (ax.Answer, error) {
 		return ax.Answer{Code: ax.Refused, ID: e.Target, Err: err}, err
 	}
 	e.Version, e.Added = 1, ax.At(s.cfg.Clock.Now())
-	r := request1(e)
+	r := s.request(e)
 	if err := s.ask(ctx, r); err != nil {
 		return ax.Answer{Code: ax.Refused, ID: e.Target, Err: err}, err
 	}
 	a := r.answers[0]
-	r.release()
+	s.release(r)
 	return a, a.Err
 }

@@ -88,13 +88,19 @@ func refuse(entry *ax.Entry, id string, s ax.State, err error) ax.Answer {
 
 // submit creates a task, unless it is here already, or was.
 func (e *Engine) submit(entry *ax.Entry, own bool) ax.Answer {
-	t, now := entry.Task, ax.Time(e.now.Wall)
-	if it := e.items.Get(t.ID); it != nil && !reopens(it.task.Unique().By, it.task.State) {
-		return repeat(t, it.task.Hash, it.task.State, it.task.Run)
+	t, now, run := entry.Task, ax.Time(e.now.Wall), int32(1)
+	if it := e.items.Get(t.ID); it != nil {
+		if !reopens(t.Unique().By, it.task.State) {
+			return repeat(t, it.task.Hash, it.task.State, it.task.Run)
+		}
+		run = it.task.Run + 1 // the archive keeps one record per id and run
 	}
 	r, known := e.memory.find(t.ID, now)
 	if known && !reopens(t.Unique().By, r.State) {
 		return repeat(t, r.Hash, r.State, r.Run)
+	}
+	if known {
+		run = r.Run + 1
 	}
 	if entry.Made != 0 && entry.Made <= e.memory.floor {
 		return ax.Answer{Code: ax.Expired, ID: t.ID}
@@ -115,7 +121,7 @@ func (e *Engine) submit(entry *ax.Entry, own bool) ax.Answer {
 		fresh = new(*t)
 	}
 	e.seq++
-	fresh.Created, fresh.Seq = now, e.seq
+	fresh.Created, fresh.Seq, fresh.Run = now, e.seq, run
 	if fresh.Boot != 0 && fresh.Boot != e.cfg.BootTag { // relative, by the clock of another machine
 		fresh.Boot, fresh.BootAt = 0, 0
 	}
@@ -157,7 +163,8 @@ func (e *Engine) create(t *ax.Task) {
 			e.retouch(old, it)
 		}
 	}
-	e.node.Counts.move(0, t.State)
+	e.node.Counts.gauge(t.State, 1)
+	e.out.tally[0]++
 	if it.pos != 0 {
 		e.replace(it)
 	} else {
@@ -254,6 +261,10 @@ func (e *Engine) rerun(entry *ax.Entry) ax.Answer {
 	e.seq++
 	next.Run, next.Attempt, next.State, next.Marks, next.Seq = t.Run+1, 0, ax.Scheduled, 0, e.seq
 	next.Due, next.At, next.Boot, next.BootAt = now, now, 0, 0
+	if next.Run%maxHistory == 0 && next.Last != nil {
+		next.Last = new(*next.Last)
+		next.Last.Prev = nil
+	}
 	if t.Unique().By == ax.ByContent {
 		if name := t.UniqueName(); e.memory.holder[name] == "" {
 			e.memory.holder[name] = t.ID
@@ -273,10 +284,12 @@ func (e *Engine) resolve(it *item, entry *ax.Entry) ax.Answer {
 	}
 	e.fact(t.ID, t.Run, ax.FactResolve, entry.By, "")
 	e.closing(&t)
-	switch entry.Resolve {
-	case ax.ResolveSuccess:
+	switch {
+	case entry.Resolve == ax.ResolveSuccess:
 		e.end(it, &t, ax.Success)
-	case ax.ResolveRetry:
+	case t.Marks&ax.CancelAsked != 0: // acknowledged: no further attempt
+		e.end(it, &t, ax.Canceled)
+	case entry.Resolve == ax.ResolveRetry:
 		e.retryOrFail(it, &t, 0, ax.Failed)
 	default:
 		e.end(it, &t, ax.Failed)

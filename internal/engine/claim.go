@@ -29,6 +29,7 @@ func (e *Engine) claim(l *Lane) bool {
 			e.unchain(it)
 		}
 		e.schedule(it)
+		e.gates.passOn(it.task, e.now.Boot, e.ready) // it was let through for nothing
 		return false
 	}
 	if !e.gates.none {
@@ -40,6 +41,10 @@ func (e *Engine) claim(l *Lane) bool {
 	}
 	t := *it.task
 	now := ax.Time(e.now.Wall)
+	if t.Attempt%maxHistory == maxHistory-1 && t.Last != nil {
+		t.Last = new(*t.Last)
+		t.Last.Prev = nil
+	}
 	e.node.claims++
 	t.State, t.Attempt, t.Marks = ax.Running, t.Attempt+1, t.Marks&^ax.Retrying
 	t.Last = &ax.Attempt{
@@ -47,15 +52,30 @@ func (e *Engine) claim(l *Lane) bool {
 		Ready: t.At + ax.Time(it.late)*100, Claimed: now, Deadline: now.Add(t.Timeout.Duration()), Prev: t.Last,
 	}
 	e.set(it, &t)
-	e.run(it)
-	e.out.Sends = append(e.out.Sends, &t)
+	e.send(it)
 	return true
 }
 
-// run watches over an attempt: its timer is the deadline.
-func (e *Engine) run(it *item) {
+// maxHistory bounds the attempts a task carries: every so many, the older ones are let go.
+const maxHistory = 100
+
+// send has an attempt handed to a worker, once its claim is safe.
+func (e *Engine) send(it *item) {
 	it.where, it.onWall, it.over = running, false, false
+	e.out.Sends = append(e.out.Sends, it.task)
+	e.out.sent = append(e.out.sent, it)
+}
+
+// handed begins to watch over an attempt: its timer is the deadline. The timeout counts from here, so that a store that
+// takes long to write the claim takes nothing from the handler.
+func (e *Engine) handed(it *item) {
+	if it.where != running {
+		return
+	}
 	e.boot.Add(&it.timer, e.now.Boot+it.task.Timeout.Duration().Microseconds())
+	if it.task.Marks&ax.CancelAsked != 0 { // asked for while the claim was being written
+		e.node.cancels = append(e.node.cancels, Cancel{it.task.Last.Token, ax.ErrCanceled})
+	}
 }
 
 // lifeLimit is how long after its claim an attempt in the hands of another process may stay unheard of.

@@ -5,8 +5,8 @@ import (
 	"github.com/axsched/ax/internal/ready"
 )
 
-// Counts are what a node has seen. Created to Held are the live tasks of its partitions in each state; the rest only
-// grows.
+// Counts are what a node has seen. Created to Held are the live tasks of its partitions in each state, as of the batch
+// being built; the rest only grows, and from Success to Submitted counts what has been written.
 type Counts struct {
 	Created, Scheduled, Running, Held   int
 	Overrun                             int // running, past their deadline
@@ -21,17 +21,10 @@ type Counts struct {
 // Pending returns how many tasks have not ended.
 func (c *Counts) Pending() int { return c.Created + c.Scheduled + c.Running + c.Held }
 
-func (c *Counts) move(from, to ax.State) {
-	if from == to {
-		return
-	}
-	if from == 0 {
-		c.Submitted++
-	}
-	c.gauge(from, -1)
-	c.gauge(to, 1)
-}
+// Done returns how many tasks have ended.
+func (c *Counts) Done() int { return c.Success + c.Failed + c.TimedOut + c.Canceled }
 
+// gauge adds to the number of live tasks in a state.
 func (c *Counts) gauge(s ax.State, by int) {
 	switch s {
 	case ax.Created:
@@ -42,15 +35,27 @@ func (c *Counts) gauge(s ax.State, by int) {
 		c.Running += by
 	case ax.Held:
 		c.Held += by
-	case ax.Success:
-		c.Success += max(by, 0)
-	case ax.Failed:
-		c.Failed += max(by, 0)
-	case ax.Timeout:
-		c.TimedOut += max(by, 0)
-	case ax.Canceled:
-		c.Canceled += max(by, 0)
 	}
+}
+
+// add counts what a batch that was written has created and ended.
+func (c *Counts) add(o *Output) {
+	c.Submitted += o.tally[0]
+	c.Success += o.tally[ax.Success]
+	c.Failed += o.tally[ax.Failed]
+	c.TimedOut += o.tally[ax.Timeout]
+	c.Canceled += o.tally[ax.Canceled]
+}
+
+// gauges are the live tasks of one partition.
+type gauges struct{ Created, Scheduled, Running, Held, Overrun int }
+
+func (c *Counts) take(g gauges) {
+	c.Created -= g.Created
+	c.Scheduled -= g.Scheduled
+	c.Running -= g.Running
+	c.Held -= g.Held
+	c.Overrun -= g.Overrun
 }
 
 // rank orders lanes by their heads; the partition breaks ties, so that the order is total.

@@ -99,7 +99,8 @@ type Engine struct {
 	memory memory
 	inbox  map[string]bool // entries admitted by a batch that is not committed yet, and those of unknown verbs
 
-	admitting int // of inbox: without the unknown verbs
+	admitting int  // of inbox: without the unknown verbs
+	foreign   bool // attempts of other executors may be running
 
 	out     *Output
 	touched []*item // have a pos
@@ -113,6 +114,9 @@ type Output struct {
 	Ended   []*ax.Task        // unless the store finishes them: to be archived, then reported with Node.Archived
 	Settled []ax.AttemptToken // local attempts whose reports this batch makes safe
 	Held    []*ax.Task
+
+	sent  []*item              // of Sends, each with its task
+	tally [ax.Canceled + 1]int // tasks that came to a state, 0: created; to be counted once it is written
 }
 
 // Reply is the answer to an admitted entry. Entry is kept until the batch is safe, to be admitted again if it fails.
@@ -299,7 +303,10 @@ func (e *Engine) change(it *item, t *ax.Task) {
 		e.node.Counts.Anomalies++
 		e.fact(t.ID, t.Run, ax.FactAnomaly, "", it.task.State.String()+" to "+t.State.String())
 	}
-	e.node.Counts.move(it.task.State, t.State)
+	if it.task.State != t.State {
+		e.node.Counts.gauge(it.task.State, -1)
+		e.node.Counts.gauge(t.State, 1)
+	}
 	it.task = t
 }
 

@@ -31,7 +31,7 @@ func (e *Engine) load(l *Loaded) {
 		e.items.Put(it)
 		e.seq = max(e.seq, t.Seq)
 		if !t.State.Terminal() {
-			e.node.Counts.move(0, t.State)
+			e.node.Counts.gauge(t.State, 1)
 			if t.Unique().By == ax.ByContent {
 				e.memory.holder[t.UniqueName()] = t.ID
 			}
@@ -70,6 +70,20 @@ func (e *Engine) hold1(it *item) {
 // was lost, is sent now; one whose report was lost with its batch is reported again.
 func (e *Engine) adopt(it *item) {
 	t := it.task
+	a := e.node.attempts[t.Last.Token.Claim]
+	if t.Last.Executor == e.cfg.Name && a.token != t.Last.Token {
+		if g := e.node.kind(t.Kind).gate; e.node.free <= 0 || g != nil && g.full() { // its place has been given away: it was never started
+			e.report(&ax.Report{ID: t.ID, Token: t.Last.Token, Executor: e.cfg.Name, Outcome: ax.OutcomeInterrupted, Ended: ax.Time(e.now.Wall)})
+			return
+		}
+		e.send(it)
+		e.node.free--
+		if g := e.node.kind(t.Kind).gate; g != nil {
+			g.running++
+		}
+		return
+	}
+	e.foreign = e.foreign || t.Last.Executor != e.cfg.Name
 	left := t.Last.Deadline.Sub(ax.Time(e.now.Wall))
 	it.where, it.onWall, it.over = running, false, t.Marks&ax.TimedOut != 0
 	if it.over {
@@ -77,17 +91,7 @@ func (e *Engine) adopt(it *item) {
 		left += lifeLimit(t) - t.Timeout.Duration()
 	}
 	e.boot.Add(&it.timer, e.now.Boot+max(left.Microseconds(), 0))
-	if t.Last.Executor != e.cfg.Name {
-		return
-	}
-	switch a := e.node.attempts[t.Last.Token.Claim]; {
-	case a.token != t.Last.Token:
-		e.out.Sends = append(e.out.Sends, t)
-		e.node.free--
-		if g := e.node.kind(t.Kind).gate; g != nil {
-			g.running++
-		}
-	case a.report != nil:
+	if t.Last.Executor == e.cfg.Name && a.report != nil {
 		e.report(a.report)
 	}
 }
@@ -95,12 +99,27 @@ func (e *Engine) adopt(it *item) {
 // unsettled reports again what ended while the partition could not be written and is not the current attempt of its
 // task any more: it is stale, and only noted.
 func (e *Engine) unsettled() {
+	current := map[ax.AttemptToken]bool{}
+	for _, token := range e.out.Settled { // reported by adopt, just now
+		current[token] = true
+	}
+	for it := range e.items.All() {
+		if it.task.State == ax.Running || it.task.State == ax.Held {
+			current[it.task.Last.Token] = true
+		}
+	}
 	var stale []*ax.Report
-	for _, a := range e.node.attempts {
-		if a.p != e.p || a.report == nil {
+	for claim, a := range e.node.attempts {
+		if a.p != e.p || a.report == nil && !a.away {
 			continue
 		}
-		if it := e.items.Get(a.report.ID); it == nil || it.task.Last == nil || it.task.Last.Token != a.token {
+		if a.away {
+			if !current[a.token] {
+				delete(e.node.attempts, claim) // its report has come, through the inbox
+			}
+			continue
+		}
+		if !current[a.token] {
 			stale = append(stale, a.report)
 		}
 	}

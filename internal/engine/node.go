@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/axsched/ax"
@@ -41,6 +42,7 @@ type part struct {
 	failed  *Output // came back with an error
 	waiting []Reply // admitted while there is no engine
 	err     error   // what it came back with
+	gone    gauges  // of the engine that was thrown away: they count until the next one is loaded
 }
 
 // attempt is one attempt in the hands of this node's workers.
@@ -48,6 +50,7 @@ type attempt struct {
 	token  ax.AttemptToken
 	p      ax.Partition
 	report *ax.Report // set when it has ended, until a committed batch holds it
+	away   bool       // it has ended, and its report goes through the inbox
 }
 
 // kind is a kind of task on this node.
@@ -97,12 +100,18 @@ func (n *Node) kind(name string) *kind {
 func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) *Output {
 	pt := n.parts[p]
 	if pt == nil {
+		for _, t := range l.Tasks {
+			if !t.State.Terminal() {
+				n.Counts.Submitted++
+			}
+		}
 		pt = &part{p: p}
 		n.parts[p] = pt
 		n.order = append(n.order, pt)
 		slices.SortFunc(n.order, func(a, b *part) int { return cmp.Compare(a.p, b.p) })
 	}
-	pt.token, pt.err = token, nil
+	n.Counts.take(pt.gone)
+	pt.token, pt.err, pt.gone = token, nil, gauges{}
 	pt.engine = newEngine(n, p, token, l.Opened, n.now)
 	pt.engine.load(l)
 	pt.engine.unsettled()
@@ -114,7 +123,12 @@ func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) *Output {
 	case failed == nil:
 	case failed.Batch.Number > 0 && failed.Batch.Number <= l.Opened.Number: // it was written after all
 		safe.Replies = append(safe.Replies, failed.Replies...)
+		safe.Held = append(safe.Held, failed.Held...)
+		if n.cfg.Finishes { // otherwise they were found in the store again
+			safe.Ended = append(safe.Ended, failed.Ended...)
+		}
 		n.settled(failed)
+		n.Counts.add(failed)
 	default:
 		for i := range failed.Replies {
 			n.again(pt, failed.Replies[i])
@@ -133,11 +147,21 @@ func (n *Node) again(pt *part, r Reply) {
 }
 
 // Drop gives up a partition. What was not committed is answered ErrUnknown: it may have been written. The attempts of
-// its tasks run on, and their reports are for the next owner.
-func (n *Node) Drop(p ax.Partition) (replies []Reply) {
+// its tasks run on, and their reports are for the next owner; those that came and may not have been written are returned,
+// to be put into its inbox.
+func (n *Node) Drop(p ax.Partition) (replies []Reply, reports []*ax.Report) {
 	pt := n.parts[p]
 	if pt == nil {
-		return nil
+		return nil, nil
+	}
+	for _, a := range n.attempts {
+		if a.p == p && a.report != nil {
+			reports = append(reports, a.report)
+		}
+	}
+	slices.SortFunc(reports, func(r, s *ax.Report) int { return r.Token.Compare(s.Token) })
+	for _, r := range reports {
+		n.away(r.Token)
 	}
 	for _, o := range []*Output{pt.flying, pt.failed} {
 		if o != nil {
@@ -149,26 +173,36 @@ func (n *Node) Drop(p ax.Partition) (replies []Reply) {
 		replies = append(replies, pt.engine.out.Replies...)
 		n.unload(pt)
 	}
+	n.Counts.take(pt.gone)
 	for i := range replies {
 		replies[i].Answer = ax.Answer{Code: ax.Refused, ID: replies[i].Answer.ID, Err: ax.ErrUnknown}
 	}
 	delete(n.parts, p)
 	n.order = slices.DeleteFunc(n.order, func(q *part) bool { return q == pt })
-	return slices.DeleteFunc(replies, func(r Reply) bool { return r.Ticket == nil })
+	return slices.DeleteFunc(replies, func(r Reply) bool { return r.Ticket == nil }), reports
+}
+
+// away notes that the report of an attempt goes through the inbox. The attempt stays in the table, or it would be taken
+// for one that was never sent if the partition comes back before its report.
+func (n *Node) away(token ax.AttemptToken) {
+	if a, known := n.attempts[token.Claim]; known && a.token == token {
+		a.report, a.away = nil, true
+		n.attempts[token.Claim] = a
+	}
 }
 
 // unload forgets an engine. Claims that were not handed out give their workers back.
 func (n *Node) unload(pt *part) {
 	e := pt.engine
 	pt.engine = nil
+	var c Counts
 	for it := range e.items.All() {
-		if !it.task.State.Terminal() {
-			n.Counts.gauge(it.task.State, -1)
-		}
+		c.gauge(it.task.State, 1)
 		if it.task.Marks&ax.TimedOut != 0 {
-			n.Counts.Overrun--
+			c.Overrun++
 		}
 	}
+	pt.gone = gauges{c.Created, c.Scheduled, c.Running, c.Held, c.Overrun}
 	n.unsend(e.out)
 	n.lanes = slices.DeleteFunc(n.lanes, func(l *Lane) bool { return l.engine == e })
 }
@@ -181,7 +215,7 @@ func (n *Node) unsend(o *Output) {
 			g.running--
 		}
 	}
-	o.Sends = nil
+	o.Sends, o.sent = nil, nil
 }
 
 // Advance tells the time.
@@ -207,8 +241,8 @@ func (n *Node) Next() (wait int64, ok bool) {
 	if n.free <= 0 || n.paused {
 		return wait, ok
 	}
-	for _, l := range n.lanes { // ready, but too soon for the rate of their kind
-		if g := l.kind.gate; g != nil && l.kind.handled && l.lane.Len() > 0 && !g.full() {
+	for _, l := range n.lanes { // ready, but too soon for the rate of their kind; while a batch is under way its end wakes
+		if g := l.kind.gate; g != nil && l.kind.handled && l.lane.Len() > 0 && !g.full() && l.engine.part().flying == nil {
 			if w := max(g.opens()-n.now.Boot, 0); !ok || w < wait {
 				wait, ok = w, true
 			}
@@ -247,7 +281,7 @@ func (n *Node) Report(p ax.Partition, kind string, r *ax.Report) bool {
 	}
 	pt := n.parts[p]
 	if pt == nil {
-		delete(n.attempts, r.Token.Claim)
+		n.away(r.Token)
 		return false
 	}
 	if a, known := n.attempts[r.Token.Claim]; known {
@@ -375,9 +409,11 @@ func (n *Node) done(pt *part, o *Output) {
 		delete(pt.engine.inbox, id)
 	}
 	pt.engine.admitting -= len(o.Batch.Admit)
-	for _, t := range o.Sends {
+	for i, t := range o.Sends {
 		n.attempts[t.Last.Token.Claim] = attempt{token: t.Last.Token, p: pt.p}
+		pt.engine.handed(o.sent[i])
 	}
+	n.Counts.add(o)
 	n.settled(o)
 }
 
@@ -406,14 +442,17 @@ func (n *Node) Recycle(o *Output) {
 	clear(o.Replies)
 	clear(o.Sends)
 	clear(o.Held)
+	clear(o.sent)
 	*b = ax.Batch{Finish: b.Finish[:0], Create: b.Create[:0], Move: b.Move[:0], Delete: b.Delete[:0], Remember: b.Remember[:0]}
-	*o = Output{Batch: b, Replies: o.Replies[:0], Sends: o.Sends[:0], Settled: o.Settled[:0], Held: o.Held[:0]}
+	*o = Output{Batch: b, Replies: o.Replies[:0], Sends: o.Sends[:0], Settled: o.Settled[:0], Held: o.Held[:0], sent: o.sent[:0]}
 	n.spare = append(n.spare, o)
 }
 
 func (n *Node) settled(o *Output) {
 	for _, token := range o.Settled {
-		delete(n.attempts, token.Claim)
+		if n.attempts[token.Claim].token == token { // another process may have had a claim of this number
+			delete(n.attempts, token.Claim)
+		}
 	}
 }
 
@@ -505,17 +544,48 @@ func (n *Node) LivePart(part, of int, f func(*ax.Task)) {
 	}
 }
 
-// Ready returns how many tasks are due and wait only for a worker or their kind's limit.
-func (n *Node) Ready() int {
-	ready := 0
+// Ready returns how many tasks are due and wait only for a worker or for their kind's limit.
+func (n *Node) Ready() int { ready, _ := n.ready(); return ready }
+
+// Unhandled returns how many tasks are due and have no handler on this node.
+func (n *Node) Unhandled() int { _, unhandled := n.ready(); return unhandled }
+
+func (n *Node) ready() (ready, unhandled int) {
 	for _, l := range n.lanes {
-		ready += l.lane.Len()
+		if l.kind.handled {
+			ready += l.lane.Len()
+		} else {
+			unhandled += l.lane.Len()
+		}
 	}
-	return ready
+	return ready, unhandled
 }
 
-// Rename sets the name by which this node's own workers stand in attempts. Before the first Own only.
-func (n *Node) Rename(executor string) { n.cfg.Name = executor }
+// Token returns the token under which a partition is owned, zero if it is not.
+func (n *Node) Token(p ax.Partition) ax.Token {
+	if pt := n.parts[p]; pt != nil {
+		return pt.token
+	}
+	return ax.Token{}
+}
+
+// Elsewhere returns the other executors whose attempts were running when a partition was loaded, and may still be.
+func (n *Node) Elsewhere() []string {
+	seen := map[string]bool{}
+	for _, pt := range n.order {
+		if pt.engine == nil || !pt.engine.foreign {
+			continue
+		}
+		pt.engine.foreign = false
+		for it := range pt.engine.items.All() {
+			if it.task.State == ax.Running && it.task.Last.Executor != n.cfg.Name {
+				pt.engine.foreign = true
+				seen[it.task.Last.Executor] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
 
 // Live calls f with every task that is not terminal, in no particular order.
 func (n *Node) Live(f func(*ax.Task)) { n.LivePart(0, 1, f) }
@@ -524,7 +594,7 @@ func (n *Node) Live(f func(*ax.Task)) { n.LivePart(0, 1, f) }
 func (n *Node) Running() int {
 	running := 0
 	for _, a := range n.attempts {
-		if a.report == nil {
+		if a.report == nil && !a.away {
 			running++
 		}
 	}

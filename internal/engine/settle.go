@@ -97,6 +97,7 @@ func (e *Engine) end(it *item, t *ax.Task, s ax.State) {
 	t.Boot, t.BootAt = 0, 0
 	it.where = ended
 	e.out.Ended = append(e.out.Ended, t)
+	e.out.tally[s]++
 	if e.cfg.Finishes {
 		e.change(it, t)
 		if it.pos != 0 {

@@ -24,7 +24,7 @@ import (
 type Run struct {
 	ax.Delivery
 	Partition ax.Partition
-	Until     time.Time // the deadline, with a monotonic reading
+	Until     int64     // the deadline on the boot-time clock, in microseconds
 	Report    ax.Report // complete when done is called
 
 	mu       sync.Mutex
@@ -46,11 +46,18 @@ func (r *Run) Cancel(cause error) {
 	r.mu.Unlock()
 }
 
+// Clock is what the pool reads: the wall clock for stamps, and the time since boot in microseconds for how long an
+// attempt takes, which a step of the wall clock must not change.
+type Clock interface {
+	Now() time.Time
+	Boot() int64
+}
+
 // Pool is a fixed number of workers. Safe for concurrent use.
 type Pool struct {
 	handlers map[string]ax.Handler // immutable
-	now      func() time.Time
-	done     func(*Run) // called by the workers
+	clock    Clock                 // immutable
+	done     func(*Run)            // called by the workers
 
 	mu     sync.Mutex
 	queue  []*Run          // guarded by mu; from head on
@@ -62,8 +69,8 @@ type Pool struct {
 }
 
 // New returns a pool that has not started any worker. done is called for every run, on the worker's goroutine.
-func New(workers int, handlers map[string]ax.Handler, now func() time.Time, done func(*Run)) *Pool {
-	return &Pool{handlers: handlers, now: now, done: done, left: workers}
+func New(workers int, handlers map[string]ax.Handler, clock Clock, done func(*Run)) *Pool {
+	return &Pool{handlers: handlers, clock: clock, done: done, left: workers}
 }
 
 // Send hands over attempts, in the order in which they are to begin. It does not wait.
@@ -74,7 +81,7 @@ func (p *Pool) Send(runs []*Run) {
 	p.mu.Unlock()
 }
 
-// Close lets the workers end once the queue is empty, and waits for those that do not run a handler.
+// Close lets the workers end once the queue is empty. It does not wait; Wait does.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -149,13 +156,14 @@ func (p *Pool) run(r *Run) (alive bool) {
 	r.cancel = cancel
 	r.mu.Unlock()
 
-	r.Report.Started = ax.At(p.now())
+	r.Report.Started = ax.At(p.clock.Now())
+	begin := p.clock.Boot()
 	err := errGoexit
 	defer func() {
 		if v := recover(); v != nil {
 			err, alive = fmt.Errorf("panic: %v\n\n%s", v, debug.Stack()), true
 		}
-		p.finish(r, err)
+		p.finish(r, begin, err)
 		cancel(nil)
 		if !alive {
 			p.mu.Lock()
@@ -178,30 +186,31 @@ var errGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
 // refuse reports an attempt that was canceled before its handler began: it does not count.
 func (p *Pool) refuse(r *Run) {
 	r.Report.ID, r.Report.Token = r.Task.ID, r.Token
-	r.Report.Outcome, r.Report.Returned, r.Report.Ended = ax.OutcomeInterrupted, true, ax.At(p.now())
+	r.Report.Outcome, r.Report.Returned, r.Report.Ended = ax.OutcomeInterrupted, true, ax.At(p.clock.Now())
 	if r.cause == ax.ErrTimeout {
 		r.Report.Outcome, r.Report.Returned, r.Report.Started = ax.OutcomeTimeout, false, r.Report.Ended
 	}
 	p.done(r)
 }
 
-// finish completes the report.
-func (p *Pool) finish(r *Run, err error) {
-	end := p.now()
+// finish completes the report of an attempt that began at an instant of the boot-time clock.
+func (p *Pool) finish(r *Run, begin int64, err error) {
+	end := p.clock.Boot()
 	r.mu.Lock()
 	r.finished = true
 	cause := r.cause
 	r.mu.Unlock()
 	rep := &r.Report
-	rep.ID, rep.Token, rep.Ended = r.Task.ID, r.Token, ax.At(end)
+	rep.ID, rep.Token, rep.Ended = r.Task.ID, r.Token, r.Report.Started+ax.Time(max(end-begin, 0))
 	var control *ax.Control
+	errors.As(err, &control)
 	switch {
-	case !end.Before(r.Until), err != nil && cause == ax.ErrTimeout:
+	case end >= r.Until, err != nil && cause == ax.ErrTimeout:
 		rep.Outcome = ax.OutcomeTimeout
 	case err == nil:
 		rep.Outcome, rep.Result = ax.OutcomeSuccess, r.Result()
 		return
-	case cause == ax.ErrShutdown:
+	case cause == ax.ErrShutdown && control == nil:
 		rep.Outcome, rep.Returned = ax.OutcomeInterrupted, true
 	case cause == ax.ErrCanceled:
 		rep.Outcome = ax.OutcomeCanceled
@@ -213,7 +222,10 @@ func (p *Pool) finish(r *Run, err error) {
 		return
 	}
 	rep.Error = err.Error()
-	if errors.As(err, &control) && rep.Outcome == ax.OutcomeFailed {
+	if c, ok := err.(*ax.Control); ok && c.Err != nil {
+		rep.Error = c.Err.Error() // the handler's words, not ax's
+	}
+	if control != nil && rep.Outcome == ax.OutcomeFailed {
 		rep.Never, rep.After = control.Never, control.After
 		if control.Cancel {
 			rep.Outcome = ax.OutcomeCanceled
