@@ -3,21 +3,25 @@ package ax
 import "context"
 
 // Archive keeps finished tasks and facts for people to look at. It may lag behind the Store and never decides
-// anything. All methods are safe for concurrent use.
+// anything. All methods are safe for concurrent use. Slices handed in, and slices returned, are the caller's; the tasks
+// they point to are immutable and may be kept.
 type Archive interface {
 	// Append adds finished tasks (one record per id and run) and facts. Idempotent: what is there already is replaced by
-	// the same. It is durable, as far as the archive is, when it returns.
+	// the same. It is durable, as far as the archive is, when it returns. ErrInvalid, and nothing is added, if a task has
+	// not ended.
 	Append(ctx context.Context, tasks []*Task, facts []Fact) error
 
 	// Get returns the finished runs of a task, newest first, and the facts about it, oldest first. ErrNoTask if it knows
 	// neither.
 	Get(ctx context.Context, id string) ([]*Task, []Fact, error)
 
-	// Query returns one page of finished tasks, newest first by the time they ended.
+	// Query returns one page of finished tasks, newest first by the time they ended; runs that ended in one instant come in
+	// an order of the archive's, always the same. What is added or pruned during a walk moves nothing else. ErrInvalid for
+	// a Page that is none.
 	Query(ctx context.Context, q Query) (Archived, error)
 
-	// Prune removes what ended before an instant, and the oldest beyond keep (0: no such bound). It returns how many
-	// tasks it removed.
+	// Prune removes runs that ended and facts that happened before an instant, and the oldest runs beyond keep (0: no such
+	// bound). It returns how many runs it removed.
 	Prune(ctx context.Context, before Time, keep int) (int, error)
 }
 

@@ -1,0 +1,120 @@
+package archivetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/axsched/ax"
+)
+
+// Harness is one empty archive for one case, and what the suite may do with it.
+type Harness struct {
+	Archive ax.Archive
+
+	// Reopen closes the archive in good order and opens it again, for backends that outlive it; else nil.
+	Reopen func() ax.Archive
+}
+
+// Case is one sentence of the contract.
+type Case struct {
+	Name     string
+	Contract string
+	Run      func(*T)
+}
+
+// Cases returns the suite, in the order of the contract.
+func Cases() []Case {
+	return append(appendCases(), queryCases()...)
+}
+
+// Run runs every case as a subtest on a harness of its own.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
+	t.Helper()
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			failures, skipped := Check(c, open(t))
+			for _, f := range failures {
+				t.Errorf("%s\n\tcontract: %s", f, c.Contract)
+			}
+			if skipped != "" {
+				t.Skip(skipped)
+			}
+		})
+	}
+}
+
+// Check runs one case and returns what it found wrong, and why it was not run if it was not.
+func Check(c Case, h Harness) (failures []string, skipped string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	t := &T{Harness: h, ctx: ctx}
+	defer func() {
+		failures = t.failures
+		switch stop := recover().(type) {
+		case nil, stopCase:
+			skipped = string(stopReason(stop))
+		default:
+			panic(stop)
+		}
+	}()
+	c.Run(t)
+	return
+}
+
+// stopCase is thrown to end a case: after a failure that makes the rest pointless (""), or to skip it (why).
+type stopCase string
+
+func stopReason(v any) stopCase {
+	s, _ := v.(stopCase)
+	return s
+}
+
+// T is what a case works with. Errorf may be called from any goroutine, the rest from the case's own.
+type T struct {
+	Harness
+	ctx context.Context // ends with the case
+
+	mu       sync.Mutex // guards failures
+	failures []string
+}
+
+// Errorf notes a failure, with the line of the case.
+func (t *T) Errorf(format string, args ...any) {
+	where := ""
+	for skip := 1; skip < 8; skip++ {
+		_, file, line, ok := runtime.Caller(skip)
+		base := filepath.Base(file)
+		if ok && base != "kit.go" {
+			where = fmt.Sprintf("%s:%d: ", base, line)
+			break
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failures = append(t.failures, where+fmt.Sprintf(format, args...))
+}
+
+// Fatalf notes a failure and ends the case.
+func (t *T) Fatalf(format string, args ...any) {
+	t.Errorf(format, args...)
+	panic(stopCase(""))
+}
+
+// Need skips the case if the harness lacks something.
+func (t *T) Need(ok bool, what string) {
+	if !ok {
+		panic(stopCase(what))
+	}
+}
+
+// refused checks that an error is the sentinel.
+func (t *T) refused(what string, err, want error) {
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}

@@ -1,0 +1,148 @@
+package registrytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax"
+)
+
+// Harness is one empty registry for one case, and what the suite may do with it.
+type Harness struct {
+	Registry ax.Registry
+
+	// Advance moves the clock by which leases run out; nil if it cannot be moved.
+	Advance func(time.Duration)
+
+	// Patience is how long to wait for what a watch must send; 0 means a minute, far more than any healthy registry needs.
+	Patience time.Duration
+
+	// Reopen closes the registry in good order and opens it again, for backends that outlive it; else nil.
+	Reopen func() ax.Registry
+
+	// Recreate makes another, empty registry, as if the first had been lost, a second later; nil if it cannot be done.
+	Recreate func() ax.Registry
+}
+
+// Case is one sentence of the contract.
+type Case struct {
+	Name     string
+	Contract string
+	Run      func(*T)
+}
+
+// Cases returns the suite, in the order of the contract.
+func Cases() []Case {
+	return append(append(leaseCases(), documentCases()...), watchCases()...)
+}
+
+// Run runs every case as a subtest on a harness of its own.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
+	t.Helper()
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			failures, skipped := Check(c, open(t))
+			for _, f := range failures {
+				t.Errorf("%s\n\tcontract: %s", f, c.Contract)
+			}
+			if skipped != "" {
+				t.Skip(skipped)
+			}
+		})
+	}
+}
+
+// Check runs one case and returns what it found wrong, and why it was not run if it was not.
+func Check(c Case, h Harness) (failures []string, skipped string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	t := &T{Harness: h, ctx: ctx}
+	defer func() {
+		failures = t.failures
+		switch stop := recover().(type) {
+		case nil, stopCase:
+			skipped = string(stopReason(stop))
+		default:
+			panic(stop)
+		}
+	}()
+	c.Run(t)
+	return
+}
+
+// stopCase is thrown to end a case: after a failure that makes the rest pointless (""), or to skip it (why).
+type stopCase string
+
+func stopReason(v any) stopCase {
+	s, _ := v.(stopCase)
+	return s
+}
+
+// T is what a case works with. Errorf may be called from any goroutine, the rest from the case's own.
+type T struct {
+	Harness
+	ctx context.Context // ends with the case
+
+	mu       sync.Mutex // guards failures
+	failures []string
+}
+
+// Errorf notes a failure, with the line of the case.
+func (t *T) Errorf(format string, args ...any) {
+	where := ""
+	for skip := 1; skip < 8; skip++ {
+		_, file, line, ok := runtime.Caller(skip)
+		base := filepath.Base(file)
+		if ok && base != "kit.go" {
+			where = fmt.Sprintf("%s:%d: ", base, line)
+			break
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failures = append(t.failures, where+fmt.Sprintf(format, args...))
+}
+
+// Fatalf notes a failure and ends the case.
+func (t *T) Fatalf(format string, args ...any) {
+	t.Errorf(format, args...)
+	panic(stopCase(""))
+}
+
+// Need skips the case if the harness lacks something.
+func (t *T) Need(ok bool, what string) {
+	if !ok {
+		panic(stopCase(what))
+	}
+}
+
+// wait ends the case unless c delivers in time.
+func wait[V any](t *T, c <-chan V, what string) V {
+	patience := t.Patience
+	if patience == 0 {
+		patience = time.Minute
+	}
+	select {
+	case v, open := <-c:
+		if !open {
+			t.Fatalf("the channel was closed instead of %s", what)
+		}
+		return v
+	case <-time.After(patience):
+		t.Fatalf("waited %v for %s", patience, what)
+		panic("not reached")
+	}
+}
+
+// refused checks that an error is the sentinel.
+func (t *T) refused(what string, err, want error) {
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
