@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestScenarios runs every scenario at a size that takes about a second: it shows that they work, not how fast ax is. What
+// they find wrong fails the test, and every count must add up.
+func TestScenarios(t *testing.T) {
+	for _, s := range Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			r, err := s.Run(t.Context(), s.Tiny, t.Output())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range r.Wrong {
+				t.Errorf("wrong: %s", line)
+			}
+			js, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkJSON(t, js, s.Name)
+		})
+	}
+}
+
+// checkJSON holds what a program reads against the accounting identity.
+func checkJSON(t *testing.T, js []byte, name string) {
+	t.Helper()
+	var got map[string]any
+	if err := json.Unmarshal(js, &got); err != nil {
+		t.Fatalf("%v in %s", err, js)
+	}
+	if got["scenario"] != name {
+		t.Errorf("scenario is %v", got["scenario"])
+	}
+	if got["submitted"] == nil {
+		if name != "loc" {
+			t.Errorf("nothing was submitted: %s", js)
+		}
+		return
+	}
+	sum := 0.0
+	for _, key := range []string{"succeeded", "failed", "held", "skipped", "refused", "pending"} {
+		sum += got[key].(float64)
+	}
+	if got["submitted"] != sum || sum == 0 {
+		t.Errorf("submitted is not the sum of what follows it: %s", js)
+	}
+	for _, key := range []string{"early", "lost", "duplicates", "refused", "failed"} {
+		if got[key] != 0.0 {
+			t.Errorf("%s is %v", key, got[key])
+		}
+	}
+}
+
+// TestTallyBites proves that each kind of wrong result is found.
+func TestTallyBites(t *testing.T) {
+	good := func() *ledger {
+		l := newLedger(4, false)
+		for i := range 4 {
+			l.fate[i], l.due[i], l.start[i], l.runs[i] = acknowledged, 100, 150, 1
+		}
+		return l
+	}
+	for _, c := range []struct {
+		what  string
+		spoil func(*ledger, *tally)
+	}{
+		{"nothing", func(*ledger, *tally) {}},
+		{"early", func(l *ledger, _ *tally) { l.start[2] = 99 }},
+		{"lost", func(l *ledger, u *tally) { l.runs[1] = 0; u.succeeded-- }},
+		{"twice", func(l *ledger, _ *tally) { l.runs[3]++ }},
+		{"unasked", func(l *ledger, _ *tally) { l.fate[0] = refused }},
+		{"uncounted", func(_ *ledger, u *tally) { u.succeeded-- }},
+		{"invented", func(l *ledger, _ *tally) { l.runs[0], l.back[0] = 0, true }},
+		{"fault", func(_ *ledger, u *tally) { u.faults = []string{"stop failed"} }},
+	} {
+		l, u := good(), tally{submitted: 4, succeeded: 4}
+		c.spoil(l, &u)
+		u.outside(l)
+		if wrong := u.check(); (len(wrong) > 0) != (c.what != "nothing") {
+			t.Errorf("%s: found %q", c.what, wrong)
+		}
+	}
+}
+
+// TestCompareBites proves that a metric that is off is found, and a lawful one is not.
+func TestCompareBites(t *testing.T) {
+	late, least := make([]int64, 2000), make([]int64, 2000)
+	for i := range late {
+		late[i] = 5e6
+		least[i] = 3e6
+	}
+	for off, wrong := range map[int64]bool{5e6: false, 3e6: false, 5.9e6: false, 6.5e6: true, 1.5e6: true} {
+		r := newResult("test", t.Output())
+		r.compare(late, least, func(float64) time.Duration { return time.Duration(off) })
+		if (r.Wrong != nil) != wrong {
+			t.Errorf("a metric of %v: found %q", time.Duration(off), r.Wrong)
+		}
+	}
+}
+
+func TestCodeLines(t *testing.T) {
+	src := "// doc\npackage x\n\n/* two\nlines */\nvar s = `a\n\nb` // c\n\nfunc f() {\n\t// no\n}\n"
+	if n := codeLines([]byte(src)); n != 6 {
+		t.Errorf("%d lines, want 6: package, three of the raw string, func, }", n)
+	}
+}
+
+func TestResultJSON(t *testing.T) {
+	r := newResult("x", t.Output())
+	for _, key := range slices.Backward(keys) {
+		r.set(key, 1234567.25)
+	}
+	r.set("own", 1)
+	r.atMost("a", 2, 1)
+	js, err := r.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	want.WriteString(`{"scenario":"x"`)
+	for _, key := range keys {
+		fmt.Fprintf(&want, ",%q:1234567.25", key)
+	}
+	want.WriteString(`,"own":1,"missed":["a 2, bound <= 1"]}`)
+	if string(js) != want.String() {
+		t.Errorf("got  %s\nwant %s", js, want.String())
+	}
+}
