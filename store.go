@@ -49,7 +49,7 @@ type Store interface {
 	// Get returns a live task by id, without Open, from any process, or ErrNoTask.
 	Get(ctx context.Context, id string) (*Task, error)
 
-	// Prune forgets id records of a partition whose Until is before now, and the oldest beyond keep by Ended, then id, under
+	// Prune forgets id records of a partition whose Until is before now, and the oldest beyond keep by Ended, under
 	// the owner's token (ErrFenced). It returns the floor: submissions with a Made before it are too old to be told from
 	// repeats. The floor never falls. It lies above the Ended of every forgotten record of a task (State not 0), and not
 	// above the newest of those by more than a microsecond.

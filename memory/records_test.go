@@ -50,8 +50,8 @@ func TestRecordsTwin(t *testing.T) {
 						t.Fatalf("record %s: %v, want %v", id, k.byID.Get(id), r)
 					}
 				}
-				if most := 2*len(twin) + slack; k.until.n > most || k.ended.n > most {
-					t.Fatalf("calendars of %d and %d entries for %d records", k.until.n, k.ended.n, len(twin))
+				if most := 2*len(twin) + slack; k.until.Len() > most || k.ended.Len() > most {
+					t.Fatalf("queues of %d and %d entries for %d records", k.until.Len(), k.ended.Len(), len(twin))
 				}
 			}
 		})
