@@ -3,6 +3,7 @@ package registrytest_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -116,6 +117,9 @@ var mutants = map[string]func(*broken, *clock){
 			list, _ := b.Backend.Leases(ctx, class)
 			if slices.ContainsFunc(list, func(l ax.Lease) bool { return l.Name == name }) {
 				return b.Backend.Acquire(ctx, class, name, holder, ttl, data)
+			}
+			for range 100 { // let the others look too
+				runtime.Gosched()
 			}
 			l, err := b.Backend.Acquire(ctx, class, name, holder, ttl, data)
 			if errors.Is(err, ax.ErrHeld) {

@@ -116,11 +116,14 @@ func obey(d time.Duration) ax.HandlerFunc {
 	}
 }
 
-// bubble runs a test in virtual time with a recorder, and closes the books: nothing may have happened that the transition
-// table forbids.
+// bubble runs a test in virtual time with a recorder. At its end, when schedulers are stopped, handlers that ignore their
+// context have time to return.
 func bubble(t *testing.T, f func(t *testing.T, r *recorder)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(t, newRecorder()) })
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(24 * time.Hour) })
+		f(t, newRecorder())
+	})
 }
 
 // begin is axtest.Start with a check of the books at the end.

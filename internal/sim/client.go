@@ -127,7 +127,7 @@ func (n *node) poll(p ax.Partition, o *own) {
 	case o.reading:
 		o.hinted = true
 	default:
-		o.reading, o.unquiet, o.hinted = true, false, false
+		o.reading, o.hinted = true, false
 		n.pollFrom(p, o, "")
 	}
 }
@@ -150,6 +150,7 @@ func (n *node) pollFrom(p ax.Partition, o *own, from string) {
 		}
 		if page.Next == "" {
 			o.unquiet = true
+			n.unquiet++
 			return
 		}
 		n.pollFrom(p, o, page.Next)
@@ -158,9 +159,13 @@ func (n *node) pollFrom(p ax.Partition, o *own, from string) {
 
 // quiet lets inboxes be read again whose entries are committed.
 func (n *node) quiet() {
+	if n.unquiet == 0 {
+		return
+	}
 	for _, p := range n.owned() {
 		if o := n.parts[p]; o.open && o.unquiet && n.eng.InboxQuiet(p) {
 			o.reading, o.unquiet = false, false
+			n.unquiet--
 			if o.hinted {
 				n.poll(p, o)
 			}

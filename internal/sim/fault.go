@@ -40,13 +40,6 @@ func (w *world) fault(op *Op, n *node) bool {
 		w.noSpace = w.now + d
 	case "nofiling":
 		w.noFiling = w.now + d
-	case "gone": // the engine is told that an executor is lost, and how
-		for _, other := range w.nodes {
-			if other.up && !other.leaving {
-				other.tell()
-				other.eng.Lost(op.get("executor"), op.has("interrupted"))
-			}
-		}
 	default:
 		return false
 	}

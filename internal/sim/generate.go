@@ -16,11 +16,19 @@ func Generate(seed uint64, partitions, nodes int) *Script {
 	s := &Script{Config: g.config(seed, partitions, nodes)}
 	g.length = s.Config.Length
 	g.steady = g.one(2)
-	for range 30 + g.IntN(50) {
+	many := 50
+	if g.one(10) {
+		many = 250
+	}
+	for range 30 + g.IntN(many) {
 		s.Ops = append(s.Ops, g.request())
 	}
 	if g.IntN(8) > 0 {
-		for range g.IntN(14) {
+		most := 14
+		if g.one(4) {
+			most = 50
+		}
+		for range g.IntN(most) {
 			op := g.trouble()
 			s.Ops = append(s.Ops, op)
 			if op.Do == "late" {
@@ -170,7 +178,7 @@ func (g *generator) submission(add func(string, ...any)) {
 		add("cap=30s")
 	}
 	for _, word := range []string{"hold", "ordered", "made"} {
-		if g.one(4) {
+		if g.one(3) {
 			add(word)
 		}
 	}

@@ -52,6 +52,7 @@ type node struct {
 	calls     map[int]bool             // that wait for an answer
 	over      map[ax.AttemptToken]bool // attempts that have been reported
 	turns     int
+	unquiet   int          // at least so many of its partitions are unquiet
 	handover  ax.Partition // being given to another node, -1 for none
 	overSince int64
 }
@@ -84,7 +85,7 @@ func (n *node) fresh() {
 	n.parts, n.runs = map[ax.Partition]*own{}, map[ax.AttemptToken]*run{}
 	n.claimed, n.flying = map[ax.AttemptToken]*ax.Task{}, map[ax.Partition]bool{}
 	n.calls, n.over = map[int]bool{}, map[ax.AttemptToken]bool{}
-	n.writing, n.forwards, n.filings, n.alarm, n.idle, n.leaving, n.handover = 0, 0, 0, 0, 0, false, -1
+	n.writing, n.forwards, n.filings, n.unquiet, n.alarm, n.idle, n.leaving, n.handover = 0, 0, 0, 0, 0, 0, false, -1
 }
 
 // read looks at the clocks, as sched does at the start of a turn.

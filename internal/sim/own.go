@@ -10,6 +10,7 @@ import (
 
 	"github.com/axsched/ax"
 	"github.com/axsched/ax/internal/engine"
+	"github.com/axsched/ax/internal/invariant"
 )
 
 // ctx is what all calls get: nothing here waits.
@@ -121,8 +122,9 @@ func prefer(nodes []ax.Lease, p ax.Partition) (best string) {
 func (n *node) bury(nodes []ax.Lease) {
 	seen := map[string]bool{n.executor: true}
 	var gone []string
-	n.eng.Live(func(t *ax.Task) {
-		if t.State == ax.Running && !seen[t.Last.Executor] {
+	n.w.book.Each(func(t *invariant.Task) {
+		o := n.parts[n.w.partition(t.ID)]
+		if t.State == invariant.Running && !seen[t.Last.Executor] && o != nil && o.open {
 			seen[t.Last.Executor] = true
 			if !slices.ContainsFunc(nodes, func(l ax.Lease) bool { return l.Name+"#"+l.Token.String() == t.Last.Executor }) {
 				gone = append(gone, t.Last.Executor)

@@ -34,11 +34,11 @@ func number(t testing.TB, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// TestSeeds runs AX_SEEDS scripts (2000), or the one of AX_SEED, twice each.
+// TestSeeds runs AX_SEEDS scripts (2000), or the one of AX_SEED, or so many from that on, twice each.
 func TestSeeds(t *testing.T) {
 	first, count := uint64(1), number(t, "AX_SEEDS", 2000)
 	if one := number(t, "AX_SEED", 0); one > 0 {
-		first, count = one, 1
+		first, count = one, number(t, "AX_SEEDS", 1)
 	}
 	var next, failed, events, starts, writes atomic.Int64
 	var virtual atomic.Int64
