@@ -188,7 +188,7 @@ func (c *Config) validate() error {
 	}{{"Limits.Kinds", c.Limits.Kinds}, {"Limits.Keys", c.Limits.Keys}, {"Limits.Jobs", c.Limits.Jobs},
 		{"Limits.EachKey", map[string]Limit{"": c.Limits.EachKey}}, {"Limits.EachJob", map[string]Limit{"": c.Limits.EachJob}}} {
 		for name, l := range of.limits {
-			if l.Concurrent < 0 || l.PerSecond < 0 || l.PerSecond > 1e6 || l.Burst < 0 {
+			if l.Concurrent < 0 || !(l.PerSecond >= 0 && l.PerSecond <= 1e6) || l.Burst < 0 {
 				return bad(of.field, fmt.Sprintf("%q %+v", name, l), "Concurrent and Burst not negative, PerSecond from 0 to 1e6")
 			}
 		}

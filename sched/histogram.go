@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Histogram counts durations in buckets that grow with them: below 32 µs exact to 1 µs, above that to about 3 %. It
+// Histogram counts durations in buckets that grow with them: below 32 µs exact to 1 µs, above that to about 3 %; of those
+// beyond 19 h only the longest is known. It
 // takes a fixed 8 KiB, can be added up, and its zero value is ready to use. The scheme is that of HdrHistogram (Tene),
 // with 5 bits below the leading one.
 type Histogram struct {
@@ -25,8 +26,11 @@ func bucketOf(us uint64) int {
 }
 
 // upper returns the largest duration of a bucket.
-func upper(i int) time.Duration {
-	if i < 1<<subBits {
+func (h *Histogram) upper(i int) time.Duration {
+	switch {
+	case i == len(h.counts)-1:
+		return h.most
+	case i < 1<<subBits:
 		return time.Duration(i) * time.Microsecond
 	}
 	shift := i>>subBits - 1
@@ -53,7 +57,7 @@ func (h Histogram) Quantile(q float64) time.Duration {
 	want, seen := uint64(q*float64(h.total)+0.999999), uint64(0)
 	for i, n := range h.counts {
 		if seen += n; n > 0 && seen >= max(want, 1) {
-			return min(upper(i), h.most)
+			return min(h.upper(i), h.most)
 		}
 	}
 	return h.most
@@ -70,7 +74,7 @@ func (h Histogram) Buckets() []Bucket {
 	var bars []Bucket
 	for i, n := range h.counts {
 		if n > 0 {
-			bars = append(bars, Bucket{upper(i), n})
+			bars = append(bars, Bucket{h.upper(i), n})
 		}
 	}
 	return bars

@@ -211,7 +211,7 @@ func (s *Scheduler) effects(o *engine.Output) {
 		s.archive.put(f)
 	}
 	if s.cfg.OnEvent != nil {
-		for _, t := range o.Ended {
+		for _, t := range o.Ended[o.Known:] {
 			s.tell(Event{Task: t})
 		}
 		for _, t := range o.Held {
@@ -229,9 +229,10 @@ func isFull(a *ax.Answer) bool {
 // send hands claimed attempts to the workers.
 func (s *Scheduler) send(claimed []*ax.Task) {
 	s.sending = s.sending[:0]
+	mono := s.cfg.Clock.Mono()
 	for _, t := range claimed {
 		timeout := t.Timeout.Duration() // counts from now, however long the claim took to be written
-		r := &pool.Run{Partition: s.partition(t.ID), Until: s.now.Boot + timeout.Microseconds(), Delivery: ax.Delivery{
+		r := &pool.Run{Partition: s.partition(t.ID), Until: mono + timeout.Microseconds(), UntilBoot: s.now.Boot + timeout.Microseconds(), Delivery: ax.Delivery{
 			Task: t, Token: t.Last.Token, Attempt: t.Attempt, Deadline: ax.Time(s.now.Wall).Add(timeout), Logger: s.cfg.Logger}}
 		s.runs[r.Token.Claim] = r
 		s.sending = append(s.sending, r)

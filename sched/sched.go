@@ -107,7 +107,7 @@ func New(cfg Config) (*Scheduler, error) {
 	s.node = engine.NewNode(engine.Config{
 		Name: s.leases.executor, BootTag: s.bootTag, MaxPending: cfg.MaxPending, Limits: engine.Limits(cfg.Limits), Aging: cfg.Aging,
 		Window: cfg.Dedupe.Window, Remember: cfg.Dedupe.Max / cfg.Partitions,
-		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Seed: maphash.MakeSeed(), Finishes: s.finishes,
+		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Seed: maphash.MakeSeed(), Finishes: s.finishes, Alone: s.private,
 	}, cfg.Workers, kinds)
 	return s, nil
 }

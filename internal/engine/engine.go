@@ -45,6 +45,7 @@ type Config struct {
 	Remember   int           // at most so many per partition
 	Rand       *rand.Rand
 	Seed       maphash.Seed
+	Alone      bool // nobody else can own a partition, and the store cannot fail: what is known of ids need not be stored
 	Finishes   bool // the store is an ax.Finisher, and its archive is the one in use
 }
 
@@ -112,6 +113,7 @@ type Output struct {
 	Sends   []*ax.Task // claimed: to be handed to the workers; the attempt is Task.Last
 	Replies []Reply
 	Ended   []*ax.Task        // unless the store finishes them: to be archived, then reported with Node.Archived
+	Known   int               // the first so many of Ended had ended before the partition was opened: they are no news
 	Settled []ax.AttemptToken // local attempts whose reports this batch makes safe
 	Held    []*ax.Task
 

@@ -24,6 +24,7 @@ func (e *Engine) load(l *Loaded) {
 	for _, r := range l.IDs {
 		e.memory.note(r)
 	}
+	var before []*ax.Task // ended
 	slices.SortFunc(l.Tasks, func(a, b *ax.Task) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, t := range l.Tasks {
 		it := &item{task: t}
@@ -50,9 +51,10 @@ func (e *Engine) load(l *Loaded) {
 			it.where = held
 		case ax.Success, ax.Failed, ax.Timeout, ax.Canceled:
 			it.where = ended
-			e.out.Ended = append(e.out.Ended, t)
+			before = append(before, t)
 		}
 	}
+	e.out.Ended, e.out.Known = append(before, e.out.Ended...), len(before)
 }
 
 // hold1 gives a loaded task back what its attempt had taken: its place in its key, and its share of the limits.

@@ -124,9 +124,7 @@ func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) *Output {
 	case failed.Batch.Number > 0 && failed.Batch.Number <= l.Opened.Number: // it was written after all
 		safe.Replies = append(safe.Replies, failed.Replies...)
 		safe.Held = append(safe.Held, failed.Held...)
-		if n.cfg.Finishes { // otherwise they were found in the store again
-			safe.Ended = append(safe.Ended, failed.Ended...)
-		}
+		safe.Ended = append(safe.Ended, failed.Ended[failed.Known:]...)
 		n.settled(failed)
 		n.Counts.add(failed)
 	default:
@@ -241,8 +239,8 @@ func (n *Node) Next() (wait int64, ok bool) {
 	if n.free <= 0 || n.paused {
 		return wait, ok
 	}
-	for _, l := range n.lanes { // ready, but too soon for the rate of their kind; while a batch is under way its end wakes
-		if g := l.kind.gate; g != nil && l.kind.handled && l.lane.Len() > 0 && !g.full() && l.engine.part().flying == nil {
+	for _, l := range n.lanes { // ready, but too soon for the rate of their kind
+		if g := l.kind.gate; g != nil && l.kind.handled && l.lane.Len() > 0 && !g.full() {
 			if w := max(g.opens()-n.now.Boot, 0); !ok || w < wait {
 				wait, ok = w, true
 			}
@@ -350,7 +348,7 @@ func (n *Node) best() (best *Lane) {
 			i--
 			continue
 		}
-		if !l.kind.handled || l.kind.gate != nil && !l.kind.gate.open(n.now.Boot) || l.engine.part().flying != nil {
+		if !l.kind.handled || l.kind.gate != nil && !l.kind.gate.open(n.now.Boot) {
 			continue
 		}
 		r, _ := l.lane.Head(n.now.Wall)
@@ -360,8 +358,6 @@ func (n *Node) best() (best *Lane) {
 	}
 	return best
 }
-
-func (e *Engine) part() *part { return e.node.parts[e.p] }
 
 // Flush returns what the engines ask for, of each partition that has no batch under way: what piles up meanwhile is the
 // next one.
@@ -427,8 +423,8 @@ func (n *Node) output() *Output {
 	return &Output{Batch: &ax.Batch{}}
 }
 
-// Recycle takes back an Output whose effects are done, to be filled again. Its Ended and Batch.Facts are not reused: they
-// belong to the archive.
+// Recycle takes back an Output whose effects are done, to be filled again. Its Batch.Facts, and its Ended unless the
+// store finishes tasks, are not reused: they belong to the archive.
 func (n *Node) Recycle(o *Output) {
 	b := o.Batch
 	if len(n.spare) >= 4 || cap(b.Create)+cap(b.Move)+cap(b.Finish)+cap(b.Delete)+cap(o.Replies) > 1<<18 {
@@ -444,7 +440,12 @@ func (n *Node) Recycle(o *Output) {
 	clear(o.Held)
 	clear(o.sent)
 	*b = ax.Batch{Finish: b.Finish[:0], Create: b.Create[:0], Move: b.Move[:0], Delete: b.Delete[:0], Remember: b.Remember[:0]}
-	*o = Output{Batch: b, Replies: o.Replies[:0], Sends: o.Sends[:0], Settled: o.Settled[:0], Held: o.Held[:0], sent: o.sent[:0]}
+	spent := Output{Batch: b, Replies: o.Replies[:0], Sends: o.Sends[:0], Settled: o.Settled[:0], Held: o.Held[:0], sent: o.sent[:0]}
+	if n.cfg.Finishes { // no one else has the list
+		clear(o.Ended)
+		spent.Ended = o.Ended[:0]
+	}
+	*o = spent
 	n.spare = append(n.spare, o)
 }
 
@@ -490,7 +491,7 @@ func (n *Node) Broken() (parts []ax.Partition, errs []error) {
 // and what Store.Prune wants to know to do the same.
 func (n *Node) Forgetful(least int) (list []Forgotten) {
 	for _, pt := range n.order {
-		if pt.engine != nil && pt.engine.memory.forgot > least {
+		if pt.engine != nil && !n.cfg.Alone && pt.engine.memory.forgot > least {
 			pt.engine.memory.forgot = 0
 			list = append(list, Forgotten{pt.p, pt.token, ax.Time(n.now.Wall), n.cfg.Remember})
 		}

@@ -118,8 +118,14 @@ func (e *Engine) end(it *item, t *ax.Task, s ax.State) {
 // remember keeps the id of a task that is no longer live.
 func (e *Engine) remember(t *ax.Task) {
 	r := &ax.IDRecord{ID: t.ID, Hash: t.Hash, State: t.State, Run: t.Run, Ended: t.At, Until: e.memory.until(t)}
+	e.note(r)
+}
+
+func (e *Engine) note(r *ax.IDRecord) {
 	e.memory.note(r)
-	e.out.Batch.Remember = append(e.out.Batch.Remember, r)
+	if !e.cfg.Alone {
+		e.out.Batch.Remember = append(e.out.Batch.Remember, r)
+	}
 }
 
 // closeWindow keeps a unique window closed after a success, and opens it after anything else.
@@ -131,8 +137,7 @@ func (e *Engine) closeWindow(t *ax.Task) {
 	delete(e.memory.holder, name)
 	if until := t.Created.Add(t.Unique().Window); t.State == ax.Success && until > t.At {
 		r := &ax.IDRecord{ID: name, Hash: t.Hash, State: t.State, Run: t.Run, Ended: t.At, Until: until, Holder: t.ID}
-		e.memory.note(r)
-		e.out.Batch.Remember = append(e.out.Batch.Remember, r)
+		e.note(r)
 	}
 }
 

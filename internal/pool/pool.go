@@ -24,7 +24,8 @@ import (
 type Run struct {
 	ax.Delivery
 	Partition ax.Partition
-	Until     int64     // the deadline on the boot-time clock, in microseconds
+	Until     int64     // the deadline on the clock that Clock.Mono reads
+	UntilBoot int64     // the same on the boot-time clock, which counts while the machine is suspended
 	Report    ax.Report // complete when done is called
 
 	mu       sync.Mutex
@@ -46,10 +47,12 @@ func (r *Run) Cancel(cause error) {
 	r.mu.Unlock()
 }
 
-// Clock is what the pool reads: the wall clock for stamps, and the time since boot in microseconds for how long an
-// attempt takes, which a step of the wall clock must not change.
+// Clock is what the pool reads: the wall clock for stamps, and elapsed microseconds for how long an attempt takes, which
+// a step of the wall clock must not change. Mono stands still while the machine is suspended and is cheap; Boot does not
+// and is a system call: it is asked only when the wall clock says that something of the kind may have happened.
 type Clock interface {
 	Now() time.Time
+	Mono() int64
 	Boot() int64
 }
 
@@ -64,6 +67,7 @@ type Pool struct {
 	head   int             // guarded by mu
 	idle   []chan struct{} // guarded by mu; one for each worker that sleeps, the latest last
 	left   int             // guarded by mu; workers that may still be started
+	waking bool            // guarded by mu; a worker was woken or started and has not looked into the queue yet
 	closed bool            // guarded by mu
 	group  sync.WaitGroup
 }
@@ -95,14 +99,17 @@ func (p *Pool) Close() {
 // Wait returns when all workers have ended, after Close.
 func (p *Pool) Wait() { p.group.Wait() }
 
-// wake gets one more worker going if there is work for it. mu must be held.
+// wake gets one more worker going if there is work for it, one at a time: the next is woken by the one that is on its way
+// now, if there still is work then. Short handlers are so run by few workers that need no waking. mu must be held.
 func (p *Pool) wake() {
 	switch n := len(p.idle); {
-	case p.head == len(p.queue):
+	case p.waking || p.head == len(p.queue):
 	case n > 0:
+		p.waking = true
 		p.idle[n-1] <- struct{}{} // has room for one, and its worker waits
 		p.idle = p.idle[:n-1]
 	case p.left > 0:
+		p.waking = true
 		p.left--
 		p.group.Go(p.work)
 	}
@@ -110,28 +117,34 @@ func (p *Pool) wake() {
 
 func (p *Pool) work() {
 	woken := make(chan struct{}, 1) // room for the one wake-up, so that the waker does not wait
+	p.mu.Lock()
+	p.waking = false
 	for {
-		r, ok := p.next(woken)
-		if !ok {
+		r := p.next(woken)
+		if r == nil {
+			p.mu.Unlock()
 			return
 		}
+		p.mu.Unlock()
 		if !p.run(r) { // the handler ended this goroutine: another takes its place
 			return
 		}
+		p.mu.Lock()
 	}
 }
 
-func (p *Pool) next(woken chan struct{}) (*Run, bool) {
-	p.mu.Lock()
+// next takes the first attempt of the queue, waiting for one; nil once the pool is closed. mu must be held, and is held
+// when it returns.
+func (p *Pool) next(woken chan struct{}) *Run {
 	for p.head == len(p.queue) {
 		if p.closed {
-			p.mu.Unlock()
-			return nil, false
+			return nil
 		}
 		p.idle = append(p.idle, woken)
 		p.mu.Unlock()
 		<-woken
 		p.mu.Lock()
+		p.waking = false
 	}
 	r := p.queue[p.head]
 	p.queue[p.head] = nil
@@ -139,8 +152,7 @@ func (p *Pool) next(woken chan struct{}) (*Run, bool) {
 		p.queue, p.head = p.queue[:0], 0
 	}
 	p.wake()
-	p.mu.Unlock()
-	return r, true
+	return r
 }
 
 // run runs one attempt and reports it. It does not return if the handler calls runtime.Goexit.
@@ -157,7 +169,7 @@ func (p *Pool) run(r *Run) (alive bool) {
 	r.mu.Unlock()
 
 	r.Report.Started = ax.At(p.clock.Now())
-	begin := p.clock.Boot()
+	begin := p.clock.Mono()
 	err := errGoexit
 	defer func() {
 		if v := recover(); v != nil {
@@ -193,9 +205,12 @@ func (p *Pool) refuse(r *Run) {
 	p.done(r)
 }
 
-// finish completes the report of an attempt that began at an instant of the boot-time clock.
+// noticed is by how much wall and monotonic clock must part during an attempt for a suspend to be looked for.
+const noticed = 10 * time.Millisecond
+
+// finish completes the report of an attempt that began when Mono read begin.
 func (p *Pool) finish(r *Run, begin int64, err error) {
-	end := p.clock.Boot()
+	end := p.clock.Mono()
 	r.mu.Lock()
 	r.finished = true
 	cause := r.cause
@@ -204,8 +219,10 @@ func (p *Pool) finish(r *Run, begin int64, err error) {
 	rep.ID, rep.Token, rep.Ended = r.Task.ID, r.Token, r.Report.Started+ax.Time(max(end-begin, 0))
 	var control *ax.Control
 	errors.As(err, &control)
+	apart := p.clock.Now().Sub(rep.Started.Time()) - time.Duration(end-begin)*time.Microsecond
+	suspended := apart > noticed && p.clock.Boot() >= r.UntilBoot
 	switch {
-	case end >= r.Until, err != nil && cause == ax.ErrTimeout:
+	case end >= r.Until, suspended, cause == ax.ErrTimeout:
 		rep.Outcome = ax.OutcomeTimeout
 	case err == nil:
 		rep.Outcome, rep.Result = ax.OutcomeSuccess, r.Result()
