@@ -44,9 +44,7 @@ func (b *Book) claimed(old, t *Task) {
 
 // raise notes the tokens of a batch, and judges what is in use after it.
 func (b *Book) raise() {
-	for key, token := range b.fresh {
-		b.highest[key] = token
-	}
+	maps.Copy(b.highest, b.fresh)
 	for name, limit := range b.full {
 		if n := len(b.keys[name]); n > limit {
 			b.Broke(Limits, "%d tasks of %s are running or held, the limit is %d: %v", n, name, limit, slices.Sorted(maps.Keys(b.keys[name])))
@@ -61,8 +59,15 @@ func (b *Book) closed(old, t *Task) {
 		last = t.Prev
 	}
 	b.close(old, last)
-	if t.State == Scheduled && !last.Returned {
-		b.retried(t, last)
+	if t.State != Scheduled || last.Returned {
+		return
+	}
+	b.retried(t, last)
+	if last.Outcome == RanOut && !t.RetryOnTimeout {
+		b.Broke(RetryPolicy, "%v is retried after a timeout, which it does not ask for", t)
+	}
+	if last.Outcome == Lost && old.State == Running && t.HoldLost {
+		b.Broke(LostPolicy, "%v is retried, nobody knows whether its attempt runs, and it is to be held", t)
 	}
 }
 
@@ -122,9 +127,12 @@ func (b *Book) retried(t *Task, last Attempt) {
 	}
 }
 
+// onItsWay is how long a report may take to its owner, through an inbox that does not answer at once.
+const onItsWay = 20_000_000
+
 // held judges that an attempt is left to a person.
 func (b *Book) held(t *Task) {
-	if a := b.attempts[t.Last.Token]; a != nil && a.ended && !a.killed && !a.gone {
+	if a := b.attempts[t.Last.Token]; a != nil && a.ended && !a.killed && !a.gone && b.Now-a.over > onItsWay {
 		b.Broke(ReportArrives, "%v is held, its handler has returned and its process lives", t)
 	}
 }
@@ -160,7 +168,7 @@ func (b *Book) Began(id string, run, n int, token Token) {
 // Returned notes what a handler reported, or that it was refused before it began. after is the wait it asked for, or 0.
 func (b *Book) Returned(token Token, o Outcome, after int64) {
 	if a := b.attempts[token]; a != nil {
-		a.running, a.ended, a.outcome, a.after = false, true, o, after
+		a.running, a.ended, a.outcome, a.after, a.over = false, true, o, after, b.Now
 	}
 }
 
@@ -170,9 +178,6 @@ func (b *Book) Killed(token Token) {
 		a.running, a.ended, a.killed = false, true, true
 	}
 }
-
-// Runs reports whether the handler of an attempt runs.
-func (b *Book) Runs(token Token) bool { a := b.attempts[token]; return a != nil && a.running }
 
 // count keeps the number of attempts of limited keys and jobs.
 func (b *Book) count(old, t *Task) {

@@ -24,6 +24,8 @@ type Book struct {
 	rates    map[string][]int64 // instants of claims
 	maxWall  int64              // the highest wall clock any node has read
 
+	Now int64 // true time, as far as the caller knows it
+
 	Starts, Claims, Writes, Answers int // what was checked, for the report
 }
 
@@ -50,6 +52,7 @@ type attempt struct {
 	after        int64 // the wait its handler asked for
 	closed       bool  // the store has its outcome
 	gone         bool  // its process is given up
+	over         int64 // when it ended, by Now
 }
 
 type nameTask struct {
@@ -102,17 +105,6 @@ func (b *Book) Opened(p int, t Token) {
 
 // Inboxed notes that an entry is in the store's inbox.
 func (b *Book) Inboxed(id string) { b.inbox[id] = true }
-
-// Live returns the task as the store last took it, or nil.
-func (b *Book) Live(id string) *Task { return b.live[id] }
-
-// Ended returns how a run ended, None if it has not.
-func (b *Book) Ended(id string, run int) State {
-	if l := b.lives[id]; l != nil {
-		return l.end[run]
-	}
-	return None
-}
 
 // Each calls f with every live task, in no particular order.
 func (b *Book) Each(f func(*Task)) {

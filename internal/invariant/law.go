@@ -17,6 +17,7 @@ const (
 	ClaimFirst
 	AttemptsBounded
 	RetryPolicy
+	LostPolicy
 	Ordered
 	Limits
 	Rates
@@ -56,6 +57,7 @@ func (l Law) Sentence() string {
 		ClaimFirst:      "every handler start is preceded by its durable claim",
 		AttemptsBounded: "attempts that count are at most one and the retries; hand-backs do not count",
 		RetryPolicy:     "a retry waits for as long as its backoff says, not less and not more",
+		LostPolicy:      "an attempt whose fate is unknown is held or retried, as its task says",
 		Ordered:         "ordered tasks of a key run one after another, by due time among those known",
 		Limits:          "no more attempts of a kind on a node, of a key or of a job run at once than its limit",
 		Rates:           "attempts of a kind, key or job do not start faster than its rate",

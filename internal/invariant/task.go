@@ -90,11 +90,11 @@ type Task struct {
 	Base, Cap, Jitter                 int64 // backoff; Full: anything from 1 ms to the computed wait
 	Full                              bool
 
-	State                           State
-	CancelAsked, TimedOut, Retrying bool
-	Run, Attempt                    int
-	Last, Prev                      Attempt
-	Moved                           bool // a caller has chosen At
+	State                 State
+	CancelAsked, TimedOut bool
+	Run, Attempt          int
+	Last, Prev            Attempt
+	Moved                 bool // a caller has chosen At
 }
 
 // Attempt is the newest try of a task; the zero value before the first.
@@ -102,7 +102,6 @@ type Attempt struct {
 	Token    Token
 	Run, N   int
 	Executor string
-	Claimed  int64
 	Ended    int64
 	Settled  int64
 	Outcome  Outcome
@@ -147,6 +146,7 @@ type Rules struct {
 	AgeAfter, AgeStep int64 // microseconds
 	NoAging           bool
 	Remember          int   // ids per partition; small ones make Remembered and UniqueWindow unsure
+	Window            int64 // for how long ids are remembered, at least
 	Steady            bool  // no wall clock is stepped
 	Stale             int64 // microseconds that may pass between a decision and its write
 }

@@ -16,12 +16,10 @@ type Turn struct {
 	Counts  *Counts // nil: they may not be compared now
 }
 
-// Seen is a task as a node holds it. Busy: its partition waits for a write, so nothing of it can be claimed. Owner
-// changes with every take-over of the partition.
+// Seen is a task as a node holds it. Busy: its partition waits for a write, so nothing of it can be claimed.
 type Seen struct {
 	*Task
-	Busy  bool
-	Owner string
+	Busy bool
 }
 
 // Counts are a node's own counts of the tasks it holds.
@@ -68,7 +66,8 @@ func (b *Book) Turn(t *Turn) {
 	}
 }
 
-// Claimed judges how fast claims follow each other. owner is as in Seen.
+// Claimed judges how fast claims follow each other. owner changes with every take-over of its
+// partition.
 func (b *Book) Claimed(t *Turn, c *Task, owner string) {
 	b.rate(fmt.Sprint(t.Node, " kind ", c.Kind), b.rules.Kinds[c.Kind], t.Clock.Boot)
 	b.rate(fmt.Sprint(owner, " key ", c.Key), b.rules.key(c), t.Clock.Boot)

@@ -49,6 +49,9 @@ func (b *Book) Wrote(w *Batch) {
 		b.moved(old, t)
 	}
 	for _, r := range w.Remember {
+		if b.lives[r.ID] != nil && r.State != None && r.Until < r.Ended+b.rules.Window {
+			b.Broke(Remembered, "%s is remembered for %d µs, it should be %d", r.ID, r.Until-r.Ended, b.rules.Window)
+		}
 		b.records[r.ID] = r
 	}
 }

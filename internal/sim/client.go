@@ -163,7 +163,7 @@ func (n *node) quiet() {
 		return
 	}
 	for _, p := range n.owned() {
-		if o := n.parts[p]; o.open && o.unquiet && n.eng.InboxQuiet(p) {
+		if o := n.parts[p]; o.open && o.unquiet && (n.eng.InboxQuiet(p) || n.w.opt.Mutant == Reread) {
 			o.reading, o.unquiet = false, false
 			n.unquiet--
 			if o.hinted {

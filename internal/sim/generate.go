@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/axsched/ax/internal/engine"
@@ -146,14 +147,14 @@ func (g *generator) when(add func(string, ...any)) {
 func (g *generator) submission(add func(string, ...any)) {
 	add("kind=%s", []string{"a", "a", "b", "c"}[g.IntN(4)])
 	g.when(add)
-	do := ""
+	var do strings.Builder
 	for i := range 1 + g.IntN(4) {
 		if i > 0 {
-			do += ","
+			do.WriteString(",")
 		}
-		do += g.act()
+		do.WriteString(g.act())
 	}
-	add("do=%s", do)
+	add("do=%s", do.String())
 	if g.one(2) {
 		add("retries=%d", g.IntN(6)-1)
 	}

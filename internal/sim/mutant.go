@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/axsched/ax"
+	"github.com/axsched/ax/internal/engine"
 )
 
 // Mutant is a planted bug: in the driver, or in what stands between it and the store. The engine is as it is.
@@ -9,25 +12,29 @@ type Mutant uint8
 
 // The mutants. None is the zero value.
 const (
-	None      Mutant = iota
-	SendFirst        // attempts are sent before their claims are written
-	NoFence          // the store takes batches under any token
-	ReadFirst        // a partition is read before it is fenced
-	Twice            // a report is handed over twice
-	Early            // the engine's clock is 1 ms ahead
-	LostAck          // now and then a created task is not written, and nobody is told
-	Forgotten        // now and then a worker's end is not reported
+	None        Mutant = iota
+	SendFirst          // attempts are sent before their claims are written
+	NoFence            // the store takes batches under any token
+	ReadFirst          // a partition is read before it is fenced
+	Twice              // a report is handed over twice
+	Early              // the engine's clock is 1 ms ahead
+	LostAck            // now and then a created task is not written, and nobody is told
+	Forgotten          // now and then a worker's end is not reported
+	Reread             // an inbox is read again before what was read of it is committed
+	Unforwarded        // reports for partitions that were given up are thrown away
+	Loose              // the engine allows one more at once than it should
+	Rushed             // the engine allows twice the rate
+	Unaged             // the engine does not age
+	Amnesic            // the engine forgets ids at once
 	mutants
 )
 
 // String names the mutant.
 func (m Mutant) String() string {
 	return [...]string{"none", "send before the claim is durable", "no fence in the store", "read before fence", "a report twice",
-		"early by 1 ms", "a lost create", "a forgotten worker", "?"}[min(m, mutants)]
+		"early by 1 ms", "a lost create", "a forgotten worker",
+		"an inbox read too soon", "reports thrown away", "loose limits", "double rates", "no aging", "ids forgotten at once", "?"}[min(m, mutants)]
 }
-
-// opened lets a store without a fence forget who opened it.
-func (m Mutant) opened(*store, ax.Partition, ax.Token) {}
 
 // batch is what reaches the store instead of a batch.
 func (m Mutant) batch(s *store, b *ax.Batch) *ax.Batch {
@@ -57,4 +64,33 @@ func (m Mutant) report(n *node, r *run) bool {
 		return false
 	}
 	return true
+}
+
+// config is what an engine gets instead of its configuration.
+func (m Mutant) config(c engine.Config) engine.Config {
+	change := func(f func(*engine.Limit)) {
+		for _, of := range []map[string]engine.Limit{c.Limits.Kinds, c.Limits.Keys, c.Limits.Jobs} {
+			for name, l := range of {
+				f(&l)
+				of[name] = l
+			}
+		}
+		f(&c.Limits.EachKey)
+		f(&c.Limits.EachJob)
+	}
+	switch m {
+	case Loose:
+		change(func(l *engine.Limit) {
+			if l.Concurrent > 0 {
+				l.Concurrent++
+			}
+		})
+	case Rushed:
+		change(func(l *engine.Limit) { l.PerSecond *= 2 })
+	case Unaged:
+		c.Aging.Off = true
+	case Amnesic:
+		c.Window = time.Millisecond
+	}
+	return c
 }

@@ -39,7 +39,8 @@ type node struct {
 	parts     map[ax.Partition]*own
 	runs      map[ax.AttemptToken]*run
 	claimed   map[ax.AttemptToken]*ax.Task // claimed, and not with the workers yet
-	flying    map[ax.Partition]bool        // a batch is being written
+	reserved  map[ax.AttemptToken]uint64   // of those: the write that their claims are in
+	flying    map[ax.Partition]uint64      // the write that a batch of it is in
 	writing   int
 	forwards  int // reports on their way to inboxes
 	filings   int
@@ -76,14 +77,15 @@ func newNode(w *world, id int) *node {
 // fresh makes the state of a new process.
 func (n *node) fresh() {
 	cfg := &n.w.cfg
-	n.eng = engine.NewNode(engine.Config{
+	n.eng = engine.NewNode(n.w.opt.Mutant.config(engine.Config{
 		Name: n.executor, BootTag: n.clock.tag, MaxPending: cfg.MaxPending, Limits: limits(cfg),
 		Aging: engine.Aging{After: cfg.AgeAfter, Step: cfg.AgeStep}, Window: cfg.Window, Remember: cfg.Remember,
 		Rand: rand.New(rand.NewPCG(cfg.Seed, uint64(n.id*1000+n.epoch))), Seed: maphash.MakeSeed(), Finishes: cfg.Finishes,
-	}, cfg.Workers, kinds)
+	}), cfg.Workers, kinds)
 	n.guard = clock.Guard{}
 	n.parts, n.runs = map[ax.Partition]*own{}, map[ax.AttemptToken]*run{}
-	n.claimed, n.flying = map[ax.AttemptToken]*ax.Task{}, map[ax.Partition]bool{}
+	n.claimed, n.flying = map[ax.AttemptToken]*ax.Task{}, map[ax.Partition]uint64{}
+	n.reserved, n.late = map[ax.AttemptToken]uint64{}, 0
 	n.calls, n.over = map[int]bool{}, map[ax.AttemptToken]bool{}
 	n.writing, n.forwards, n.filings, n.unquiet, n.alarm, n.idle, n.leaving, n.handover = 0, 0, 0, 0, 0, 0, false, -1
 }
@@ -166,8 +168,13 @@ func (n *node) write(outs []*engine.Output) {
 	n.writing++
 	n.batch++
 	var batches []*ax.Batch
+	var claims []ax.AttemptToken
 	for _, o := range outs {
-		n.flying[o.Batch.Partition] = true
+		n.flying[o.Batch.Partition] = n.batch
+		for _, t := range o.Sends {
+			n.reserved[t.Last.Token] = n.batch
+			claims = append(claims, t.Last.Token)
+		}
 		if !o.Batch.Empty() {
 			batches = append(batches, o.Batch)
 		}
@@ -180,8 +187,14 @@ func (n *node) write(outs []*engine.Output) {
 	arrive := func() { got = n.w.store.apply(n, batches) }
 	answer := func() {
 		errs := make([]error, len(outs))
+		claims = slices.DeleteFunc(claims, func(token ax.AttemptToken) bool { return n.reserved[token] != nth })
+		for _, token := range claims {
+			delete(n.reserved, token)
+		}
 		for i, o := range outs {
-			delete(n.flying, o.Batch.Partition)
+			if n.flying[o.Batch.Partition] == nth {
+				delete(n.flying, o.Batch.Partition)
+			}
 			if !o.Batch.Empty() {
 				errs[i], got = got[0], got[1:]
 			}
@@ -193,6 +206,9 @@ func (n *node) write(outs []*engine.Output) {
 		n.acted = true
 		for _, o := range n.eng.Committed(outs, errs) {
 			n.effects(o)
+		}
+		for _, token := range claims { // of partitions that were given up meanwhile
+			delete(n.claimed, token)
 		}
 	}
 	there, backAgain := n.w.delay("apply", id, nth), n.w.delay("applied", id, nth)
@@ -302,7 +318,7 @@ func (n *node) setAlarm() {
 // unclaim notes that claims of a partition which were not handed out are taken back.
 func (n *node) unclaim(p ax.Partition) {
 	for token, t := range n.claimed {
-		if n.w.partition(t.ID) == p {
+		if n.w.partition(t.ID) == p && n.reserved[token] == 0 {
 			delete(n.claimed, token)
 		}
 	}

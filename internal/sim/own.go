@@ -181,8 +181,8 @@ func (n *node) load(p ax.Partition, o *own, try uint64) {
 				return
 			}
 			if i == len(indexes) {
-				if n.w.opt.Mutant == ReadFirst {
-					open(finish)
+				if n.w.opt.Mutant == ReadFirst { // and the store is slow just then
+					n.after(1_500_000, func() { open(finish) })
 					return
 				}
 				finish()

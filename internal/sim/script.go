@@ -3,6 +3,7 @@ package sim
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -85,12 +86,7 @@ func (o *Op) get(name string) string {
 }
 
 func (o *Op) has(word string) bool {
-	for _, a := range o.Args {
-		if a == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(o.Args, word)
 }
 
 func (o *Op) dur(name string) time.Duration {
@@ -116,10 +112,11 @@ func (o *Op) String() string {
 
 // String writes the configuration as a line, without what is zero.
 func (c *Config) String() string {
-	s := "config"
+	var s strings.Builder
+	s.WriteString("config")
 	add := func(name string, v any, zero bool) {
 		if !zero {
-			s += fmt.Sprintf(" %s=%v", name, v)
+			s.WriteString(fmt.Sprintf(" %s=%v", name, v))
 		}
 	}
 	add("seed", c.Seed, false)
@@ -142,9 +139,9 @@ func (c *Config) String() string {
 	sort.Strings(names)
 	for _, name := range names {
 		l := c.Limits[name]
-		s += fmt.Sprintf(" limit.%s=%d/%g/%d", name, l.Concurrent, l.PerSecond, l.Burst)
+		s.WriteString(fmt.Sprintf(" limit.%s=%d/%g/%d", name, l.Concurrent, l.PerSecond, l.Burst))
 	}
-	return s
+	return s.String()
 }
 
 // String writes the script.

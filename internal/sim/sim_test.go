@@ -65,7 +65,7 @@ func TestSeeds(t *testing.T) {
 					n := failed.Add(1)
 					mu.Lock()
 					if n <= int64(number(t, "AX_SHOW", 5)) {
-						t.Errorf("%s", explain(s, r))
+						t.Errorf("%s", explain(s))
 					} else if n < 200 {
 						fmt.Printf("seed %d: %.300v\n", s.Config.Seed, r.Violation)
 					}
@@ -84,10 +84,9 @@ func TestSeeds(t *testing.T) {
 }
 
 // explain shrinks what failed, and says how to see it again.
-func explain(s *Script, r *Result) string {
+func explain(s *Script) string {
 	seed, opt := s.Config.Seed, Options{Trace: true}
-	var small *Script
-	small, r = Shrink(s, Options{}, 20*time.Second, time.Now)
+	small, r := Shrink(s, Options{}, 20*time.Second, time.Now)
 	again := Run(small, opt)
 	lines := again.Lines[max(0, len(again.Lines)-50):]
 	return fmt.Sprintf("seed %d: %.3000v\nrerun: AX_SEED=%d go test ./internal/sim -run TestSeeds -v\nthe last of the trace:\n%s\nthe script, shrunk from %d operations:\n%s",

@@ -50,7 +50,6 @@ func (s *store) open(n *node, p ax.Partition, token ax.Token) (ax.Opened, error)
 	if err == nil {
 		s.w.note("opened", n.name, int64(p), int64(token.Revision), int64(opened.Number))
 		s.w.book.Opened(int(p), invariant.Token{Era: token.Era, Revision: token.Revision})
-		s.w.opt.Mutant.opened(s, p, token)
 	}
 	if f != nil {
 		return ax.Opened{}, ax.ErrUnknown

@@ -34,7 +34,7 @@ func (w *world) view(t *ax.Task) *invariant.Task {
 		ByID: t.Unique().By == ax.ByID, Window: t.Unique().Window.Microseconds(),
 		Base: b.Base.Microseconds(), Cap: b.Cap.Microseconds(), Jitter: max(b.Jitter, 0).Microseconds(), Full: b.Full,
 		State: invariant.State(t.State), CancelAsked: t.Marks&ax.CancelAsked != 0, TimedOut: t.Marks&ax.TimedOut != 0,
-		Retrying: t.Marks&ax.Retrying != 0, Run: int(t.Run), Attempt: int(t.Attempt)}
+		Run: int(t.Run), Attempt: int(t.Attempt)}
 	if t.Unique().By == ax.ByContent {
 		v.Name = t.UniqueName()
 	}
@@ -49,7 +49,7 @@ func (w *world) view(t *ax.Task) *invariant.Task {
 }
 
 func attempt(a *ax.Attempt) invariant.Attempt {
-	return invariant.Attempt{Token: token(a.Token), Run: int(a.Run), N: int(a.N), Executor: a.Executor, Claimed: int64(a.Claimed),
+	return invariant.Attempt{Token: token(a.Token), Run: int(a.Run), N: int(a.N), Executor: a.Executor,
 		Ended: int64(a.Ended), Settled: int64(a.Settled), Outcome: outcome(a.Outcome), Returned: a.Returned}
 }
 
@@ -85,7 +85,7 @@ func rules(c *Config, s *Script) invariant.Rules {
 	}
 	r := invariant.Rules{Kinds: all(l.Kinds), Keys: all(l.Keys), Jobs: all(l.Jobs), EachKey: invariant.Limit(l.EachKey),
 		EachJob: invariant.Limit(l.EachJob), AgeAfter: c.AgeAfter.Microseconds(), AgeStep: c.AgeStep.Microseconds(),
-		Remember: c.Remember, Stale: 10_000, Steady: true}
+		Remember: c.Remember, Window: c.Window.Microseconds(), Stale: 10_000, Steady: true}
 	if c.Nodes > 1 { // their clocks differ
 		r.Stale = 250_000
 	}
@@ -112,8 +112,7 @@ func (n *node) watch(claimed, stopped bool) {
 	var fresh []*ax.Task
 	n.eng.Live(func(task *ax.Task) {
 		p := n.w.partition(task.ID)
-		o := n.parts[p]
-		t.Tasks = append(t.Tasks, invariant.Seen{Task: n.w.view(task), Busy: n.flying[p], Owner: o.serial})
+		t.Tasks = append(t.Tasks, invariant.Seen{Task: n.w.view(task), Busy: n.flying[p] != 0})
 		if task.State == ax.Running && task.Last.Executor == n.executor && n.runs[task.Last.Token] == nil && n.claimed[task.Last.Token] == nil && !n.over[task.Last.Token] {
 			fresh = append(fresh, task)
 		}
@@ -147,6 +146,7 @@ func (n *node) adopted(p ax.Partition) {
 	n.eng.Live(func(t *ax.Task) {
 		if n.w.partition(t.ID) == p && t.State == ax.Running && t.Last.Executor == n.executor && n.runs[t.Last.Token] == nil && !n.over[t.Last.Token] {
 			n.claimed[t.Last.Token] = t
+			delete(n.reserved, t.Last.Token)
 		}
 	})
 }

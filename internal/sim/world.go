@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/axsched/ax"
@@ -110,7 +111,7 @@ func (w *world) loop() {
 				continue
 			}
 		}
-		w.now = e.at
+		w.now, w.book.Now = e.at, e.at
 		if w.events++; w.events > mostEvents {
 			w.book.Broke(invariant.NoSpin, "%d events", w.events)
 		}
@@ -149,14 +150,15 @@ func (w *world) note(what string, id string, nums ...int64) {
 	}
 	w.hash = h
 	if w.opt.Trace {
-		line := fmt.Sprintf("%-12v %s", time.Duration(w.now-epoch)*time.Microsecond, what)
+		var line strings.Builder
+		line.WriteString(fmt.Sprintf("%-12v %s", time.Duration(w.now-epoch)*time.Microsecond, what))
 		if id != "" {
-			line += " " + id
+			line.WriteString(" " + id)
 		}
 		for _, n := range nums {
-			line += fmt.Sprint(" ", n)
+			line.WriteString(fmt.Sprint(" ", n))
 		}
-		w.lines = append(w.lines, line)
+		w.lines = append(w.lines, line.String())
 	}
 }
 
