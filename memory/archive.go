@@ -83,9 +83,12 @@ func (a *Archive) add(t *ax.Task) bool {
 	switch {
 	case old == nil:
 		return true
-	case old.Run == t.Run:
+	case old.Run == t.Run && old.Created == t.Created && old.Seq == t.Seq:
 		a.newest.Put(old) // the ring holds it, and it is the same
 		return false
+	case old.Run == t.Run: // the id was forgotten and used again
+		a.older[t.ID] = append(a.older[t.ID], old)
+		return true
 	}
 	list := a.older[t.ID]
 	if old.Run > t.Run { // a late one
@@ -117,7 +120,7 @@ func (a *Archive) remove(t *ax.Task) {
 		a.newest.Delete(t.ID)
 		return
 	}
-	if i := slices.IndexFunc(list, func(o *ax.Task) bool { return o.Run == t.Run }); i >= 0 {
+	if i := slices.IndexFunc(list, func(o *ax.Task) bool { return o == t }); i >= 0 {
 		list = slices.Delete(list, i, i+1)
 	} else {
 		a.newest.Put(list[len(list)-1])

@@ -31,15 +31,22 @@ func (t systemTimer) Stop()                 { t.t.Stop() }
 type watch struct {
 	clock Clock
 	guard clock.Guard
+	last  clock.Reading
 }
 
 func (w *watch) read() (clock.Now, []clock.Change) {
-	var r clock.Reading
-	for range 4 { // a pause between the readings would look like a step
+	r := clock.Reading{Mono: w.clock.Mono(), Wall: w.clock.Now().UnixMicro(), Boot: w.clock.Boot()}
+	for range 4 { // a pause between the readings looks like a step: only what shows again is one
+		mono, wall, boot := r.Mono-w.last.Mono, r.Wall-w.last.Wall, r.Boot-w.last.Boot
+		if max(mono, wall, boot)-min(mono, wall, boot) < time.Millisecond.Microseconds() {
+			break
+		}
+		before := r.Mono
 		r = clock.Reading{Mono: w.clock.Mono(), Wall: w.clock.Now().UnixMicro(), Boot: w.clock.Boot()}
-		if w.clock.Mono()-r.Mono < time.Millisecond.Microseconds() {
+		if w.clock.Mono()-r.Mono < time.Millisecond.Microseconds() && r.Mono > before {
 			break
 		}
 	}
+	w.last = r
 	return w.guard.Observe(r)
 }

@@ -6,9 +6,8 @@ import (
 )
 
 // Histogram counts durations in buckets that grow with them: below 32 µs exact to 1 µs, above that to about 3 %; of those
-// beyond 19 h only the longest is known. It
-// takes a fixed 8 KiB, can be added up, and its zero value is ready to use. The scheme is that of HdrHistogram (Tene),
-// with 5 bits below the leading one.
+// beyond 19 h only the longest is known. It takes a fixed 8 KiB, can be added up, and its zero value is ready to use. The
+// scheme is that of HdrHistogram (Tene), with 5 bits below the leading one.
 type Histogram struct {
 	counts [1024]uint64
 	total  uint64

@@ -274,7 +274,13 @@ func (s *Scheduler) commit() {
 	if s.writing >= maxWriting {
 		return
 	}
-	if outs := s.node.Flush(); len(outs) > 0 {
+	switch outs := s.node.Flush(); {
+	case len(outs) == 0:
+	case s.private: // memory does not wait: no need to hand it over and to be told
+		for _, o := range s.node.Committed(outs, s.apply(outs)) {
+			s.effects(o)
+		}
+	default:
 		s.writing++
 		s.commits <- outs // has room: at most maxWriting are under way
 	}
@@ -287,26 +293,33 @@ func (s *Scheduler) commit() {
 	}
 }
 
-// write is a writer's goroutine: persist.
+// write is a writer's goroutine.
 func (s *Scheduler) write() {
 	for outs := range s.commits {
-		batches := make([]*ax.Batch, 0, len(outs))
-		for _, o := range outs {
-			if !o.Batch.Empty() {
-				batches = append(batches, o.Batch)
-			}
-		}
-		errs := make([]error, len(outs))
-		if len(batches) > 0 {
-			got := s.cfg.Store.Apply(context.Background(), batches) // not to be given up halfway
-			for i, o := range outs {
-				if !o.Batch.Empty() {
-					errs[i], got = got[0], got[1:]
-				}
-			}
-		}
+		errs := s.apply(outs)
 		s.mail.post(func(m *mail) { m.committed = append(m.committed, committed{outs, errs}) })
 	}
+}
+
+// apply persists batches, in one call, and returns one error for each output.
+func (s *Scheduler) apply(outs []*engine.Output) []error {
+	batches := make([]*ax.Batch, 0, len(outs))
+	for _, o := range outs {
+		if !o.Batch.Empty() {
+			batches = append(batches, o.Batch)
+		}
+	}
+	errs := make([]error, len(outs))
+	if len(batches) == 0 {
+		return errs
+	}
+	got := s.cfg.Store.Apply(context.Background(), batches) // not to be given up halfway
+	for i, o := range outs {
+		if !o.Batch.Empty() {
+			errs[i], got = got[0], got[1:]
+		}
+	}
+	return errs
 }
 
 // pruner lets the store forget the ids that the engines have forgotten.

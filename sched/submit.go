@@ -16,7 +16,11 @@ import (
 // and the context's error; if that comes with ErrUnknown the task may have been created, and the same call with the
 // same ID is safe. Safe for concurrent use; the submission's Payload and Headers are copied.
 func (s *Scheduler) Submit(ctx context.Context, sub ax.Submission) (ax.Answer, error) {
-	e, err := s.entry(&sub, s.cfg.Clock.Now(), s.cfg.Clock.Boot())
+	var boot int64
+	if sub.In > 0 { // the reading is a system call
+		boot = s.cfg.Clock.Boot()
+	}
+	e, err := s.entry(&sub, s.cfg.Clock.Now(), boot)
 	if err != nil {
 		return ax.Answer{Code: ax.Refused, Err: err}, err
 	}
@@ -85,7 +89,10 @@ func (s *Scheduler) entry(sub *ax.Submission, now time.Time, boot int64) (ax.Ent
 		return ax.Entry{}, &ax.Error{Op: "submit", ID: t.ID, Field: "Kind", Value: fmt.Sprintf("%q", t.Kind), Err: ax.ErrNoHandler}
 	}
 	if sub.At.IsZero() { // relative: by elapsed time
-		t.Boot, t.BootAt = s.bootTag, int64(ax.Time(boot).Add(max(sub.In, 0)))
+		t.Boot = s.bootTag
+		if sub.In > 0 { // else at once, whenever that is for the owner
+			t.BootAt = int64(ax.Time(boot).Add(sub.In))
+		}
 	}
 	return ax.Entry{ID: t.ID, Verb: ax.VerbSubmit, Version: 1, Added: ax.At(now), Task: t, Made: ax.At(sub.Made)}, nil
 }

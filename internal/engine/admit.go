@@ -124,6 +124,8 @@ func (e *Engine) submit(entry *ax.Entry, own bool) ax.Answer {
 	fresh.Created, fresh.Seq, fresh.Run = now, e.seq, run
 	if fresh.Boot != 0 && fresh.Boot != e.cfg.BootTag { // relative, by the clock of another machine
 		fresh.Boot, fresh.BootAt = 0, 0
+	} else if fresh.Boot != 0 && fresh.BootAt == 0 {
+		fresh.BootAt = e.now.Boot // at once
 	}
 	if name != "" {
 		e.memory.holder[name] = t.ID
