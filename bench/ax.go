@@ -32,6 +32,11 @@ type axSubject struct {
 
 // newAx starts a scheduler for n tasks that l records. work, if any, follows the first line of the handler.
 func newAx(ctx context.Context, l *ledger, n, workers int, work func(i int)) (*axSubject, error) {
+	return newBoundedAx(ctx, l, n, n, workers, work)
+}
+
+// newBoundedAx is newAx with a bound on the tasks that have not ended: at it, a submit waits.
+func newBoundedAx(ctx context.Context, l *ledger, n, pending, workers int, work func(i int)) (*axSubject, error) {
 	mux := ax.NewMux()
 	run := func(_ context.Context, t *ax.Task) error {
 		i := indexOf(t)
@@ -44,7 +49,7 @@ func newAx(ctx context.Context, l *ledger, n, workers int, work func(i int)) (*a
 	if err := mux.Handle(kind, ax.HandlerFunc(run)); err != nil {
 		return nil, err
 	}
-	s, err := sched.New(sched.Config{Mux: mux, Workers: workers, MaxPending: n})
+	s, err := sched.New(sched.Config{Mux: mux, Workers: workers, MaxPending: pending, WaitForRoom: true})
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,8 @@ type Options struct {
 	Only       string // throughput: batched or ones; empty: both
 	Peer       string // afterfunc, gocron; empty: both
 	Table      bool   // seed-library: also few workers on a hundredth of the tasks
-	GOGC       int    // memory: percent, as debug.SetGCPercent takes it
+	GOGC       int    // throughput, memory: percent, as debug.SetGCPercent takes it
+	Pending    int    // throughput: bound on the tasks that have not ended
 }
 
 // Scenario is one load with its bounds.
@@ -70,7 +71,7 @@ func (s Scenario) Run(ctx context.Context, o Options, log io.Writer) (*Result, e
 func (o Options) or(d Options) Options {
 	for _, f := range []struct{ p, d *int }{
 		{&o.Rounds, &d.Rounds}, {&o.Tasks, &d.Tasks}, {&o.Rate, &d.Rate}, {&o.Workers, &d.Workers},
-		{&o.Batch, &d.Batch}, {&o.Submitters, &d.Submitters}, {&o.GOGC, &d.GOGC},
+		{&o.Batch, &d.Batch}, {&o.Submitters, &d.Submitters}, {&o.GOGC, &d.GOGC}, {&o.Pending, &d.Pending},
 	} {
 		if *f.p == 0 {
 			*f.p = *f.d

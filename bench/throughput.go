@@ -2,13 +2,14 @@ package bench
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 )
 
 var throughputScenario = Scenario{
 	Name:     "throughput",
 	About:    "submit to SUCCESS with a handler that does nothing: in batches, and one by one",
-	Defaults: Options{Rounds: 3, Tasks: 1_000_000, Workers: 1000, Batch: 1000, Submitters: 2},
+	Defaults: Options{Rounds: 3, Tasks: 1_000_000, Workers: 1000, Batch: 1000, Submitters: 2, GOGC: recommendedGOGC, Pending: 20_000},
 	Tiny:     Options{Rounds: 1, Tasks: 5_000},
 	run:      runThroughput,
 }
@@ -35,10 +36,12 @@ func runThroughput(ctx context.Context, o Options, r *Result) error {
 		ones.submitters = max(o.Submitters, onesSubmitters)
 		both = both[1:]
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(o.GOGC))
+	r.progress("GOGC=%d, at most %d tasks pending", o.GOGC, o.Pending)
 	var late spread
 	for round := range o.Rounds {
 		for i, s := range both {
-			rate, cpu, lateness, err := throughputOnce(ctx, r, s, o.Workers)
+			rate, cpu, lateness, err := throughputOnce(ctx, r, s, o)
 			if err != nil {
 				return err
 			}
@@ -63,11 +66,11 @@ func runThroughput(ctx context.Context, o Options, r *Result) error {
 
 // throughputOnce returns tasks that succeeded per second, from the first submit to the last SUCCESS, the processor time of
 // one, and their lateness, which here is how long the backlog was.
-func throughputOnce(ctx context.Context, r *Result, how *loading, workers int) (perSecond, cpu float64, late []int64, err error) {
+func throughputOnce(ctx context.Context, r *Result, how *loading, o Options) (perSecond, cpu float64, late []int64, err error) {
 	n := how.tasks
 	l := newLedger(n, false)
 	clean()
-	s, err := newAx(ctx, l, n, workers, nil)
+	s, err := newBoundedAx(ctx, l, n, o.Pending, o.Workers, nil)
 	if err != nil {
 		return 0, 0, nil, err
 	}
