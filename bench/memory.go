@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"time"
 )
 
 var memoryScenario = Scenario{
 	Name:     "memory",
 	About:    "heap per pending task, idle processor use with them, and lateness and collector pauses beside them",
-	Defaults: Options{Rounds: 1, Duration: 10 * time.Second, Tasks: 1_000_000, Rate: 10_000, Workers: 100, GOGC: recommendedGOGC},
+	Defaults: Options{Rounds: 1, Duration: 10 * time.Second, Tasks: 1_000_000, Rate: 10_000, Workers: 100},
 	Tiny:     Options{Rounds: 1, Duration: 300 * time.Millisecond, Tasks: 10_000, Rate: 2_000},
 	run:      runMemory,
 }
@@ -49,7 +48,6 @@ func runMemory(ctx context.Context, o Options, r *Result) error {
 	r.set("idle_cpu_percent", 100*idle)
 	r.atMost("idle processor use, percent of a core", 100*idle, 0.2)
 
-	defer debug.SetGCPercent(debug.SetGCPercent(o.GOGC))
 	settledMemory()
 	cycles, _ := collections(0)
 	s.relative = false
@@ -70,7 +68,6 @@ func runMemory(ctx context.Context, o Options, r *Result) error {
 	r.set("gc_forced", float64(<-forced))
 	now, pause := collections(cycles)
 	r.set("rss_bytes", float64(residentBytes()))
-	r.set("gogc", float64(o.GOGC))
 	r.set("gc_cycles", float64(now-cycles))
 	r.set("gc_pause_ms", inMillis(int64(pause)))
 	r.add(s.stop(l, all))

@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"time"
 )
 
@@ -20,7 +22,7 @@ type Options struct {
 	Only       string // throughput: batched or ones; empty: both
 	Peer       string // afterfunc, gocron; empty: both
 	Table      bool   // seed-library: also few workers on a hundredth of the tasks
-	GOGC       int    // throughput, memory: percent, as debug.SetGCPercent takes it
+	GOGC       int    // percent, as debug.SetGCPercent takes it, for us and for peers; 0: recommendedGOGC
 	Pending    int    // throughput: bound on the tasks that have not ended
 }
 
@@ -55,7 +57,10 @@ func (s Scenario) Run(ctx context.Context, o Options, log io.Writer) (*Result, e
 	if o.Store != "memory" {
 		return nil, fmt.Errorf("bench: store %q: memory is the only one", o.Store)
 	}
+	o.GOGC = cmp.Or(o.GOGC, recommendedGOGC)
+	defer debug.SetGCPercent(debug.SetGCPercent(o.GOGC))
 	r := newResult(s.Name, log)
+	r.set("gogc", float64(o.GOGC))
 	r.set("rounds", float64(max(o.Rounds, 1)))
 	before := processCPU()
 	if err := s.run(ctx, o, r); err != nil {

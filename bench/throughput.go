@@ -2,14 +2,13 @@ package bench
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 )
 
 var throughputScenario = Scenario{
 	Name:     "throughput",
 	About:    "submit to SUCCESS with a handler that does nothing: in batches, and one by one",
-	Defaults: Options{Rounds: 3, Tasks: 1_000_000, Workers: 1000, Batch: 1000, Submitters: 2, GOGC: recommendedGOGC, Pending: 20_000},
+	Defaults: Options{Rounds: 3, Tasks: 1_000_000, Workers: 1000, Batch: 1000, Submitters: 2, Pending: 20_000},
 	Tiny:     Options{Rounds: 1, Tasks: 5_000},
 	run:      runThroughput,
 }
@@ -36,8 +35,7 @@ func runThroughput(ctx context.Context, o Options, r *Result) error {
 		ones.submitters = max(o.Submitters, onesSubmitters)
 		both = both[1:]
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(o.GOGC))
-	r.progress("GOGC=%d, at most %d tasks pending", o.GOGC, o.Pending)
+	r.progress("at most %d tasks pending", o.Pending)
 	var late spread
 	for round := range o.Rounds {
 		for i, s := range both {

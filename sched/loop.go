@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -28,8 +29,12 @@ const pruneAfter = 10_000
 // written; what depends on a write happens in the turn that hears of it. It never runs a handler and never waits for I/O.
 func (s *Scheduler) loop() {
 	var spare mail
+	var pace pace
 	for {
 		<-s.mail.wake
+		if pace.hurried(s.now.Boot) {
+			runtime.Gosched() // let more come in: a turn for each task would cost more than the tasks
+		}
 		m := s.mail.take(spare)
 		s.turn(&m)
 		spare = m.reset()
@@ -38,6 +43,23 @@ func (s *Scheduler) loop() {
 			return
 		}
 	}
+}
+
+// pace tells whether turns follow each other so fast that each has little to do.
+type pace struct {
+	since int64 // start of the present millisecond, boot time in microseconds
+	turns int   // since then
+}
+
+// busyTurns is how many turns within a millisecond are too many: a turn has a fixed cost of a few microseconds.
+const busyTurns = 20
+
+func (p *pace) hurried(now int64) bool {
+	if now-p.since > 1000 {
+		p.since, p.turns = now, 0
+	}
+	p.turns++
+	return p.turns > busyTurns
 }
 
 // turn is one round: read it as the life of a task.

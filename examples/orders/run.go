@@ -99,6 +99,9 @@ func (r *rig) execute(ctx context.Context) (end *outcome, err error) {
 	defer r.ledger.close()
 	shop := newShop(r.ledger.addr, r.workers)
 	defer shop.close()
+	if err := shop.warm(ctx, min(r.workers, r.work.total)); err != nil {
+		return nil, err
+	}
 	r.sched, err = sched.New(sched.Config{
 		Mux:         shop.mux(),
 		Workers:     r.workers,

@@ -18,6 +18,13 @@ import (
 // serviceEnv, when set, makes this program the service instead of the shop.
 const serviceEnv = "AX_ORDERS_SERVICE"
 
+// A request for warmPath is answered after warmWait and is not in the ledger: it keeps its connection for as long as it
+// takes to open thousands of others.
+const (
+	warmPath = "/warm"
+	warmWait = 300 * time.Millisecond
+)
+
 // flushEvery is how long a line of the ledger may wait before it is written: often enough for a live view, seldom enough
 // that the pipe does not cost a system call and a wakeup per request.
 const flushEvery = 50 * time.Millisecond
@@ -84,6 +91,11 @@ type journal struct {
 // ServeHTTP notes when a request arrived, waits for as long as its kind takes, and answers.
 func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
+	if r.URL.Path == warmPath {
+		wait(r.Context(), warmWait)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	kind, known := kinds[strings.TrimPrefix(r.URL.Path, "/")]
 	task := r.Header.Get(headerTask)
 	if !known || r.Method != http.MethodPost || task == "" {

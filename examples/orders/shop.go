@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/axsched/ax"
@@ -135,6 +136,33 @@ func (s *shop) call(ctx context.Context, in any) error {
 		return ax.NoRetry(fmt.Errorf("the service refused: %s", resp.Status)) // asking again would not help
 	}
 	return fmt.Errorf("the service failed: %s", resp.Status)
+}
+
+// warm opens so many connections, as many as a service that has been up for a while has: else the tasks of the first
+// second wait for them.
+func (s *shop) warm(ctx context.Context, connections int) error {
+	target := s.base
+	target.Path = warmPath
+	var calls sync.WaitGroup
+	failed := make(chan error, connections)
+	for range connections {
+		calls.Go(func() {
+			resp, err := s.transport.RoundTrip((&http.Request{Method: http.MethodGet, URL: &target, Header: http.Header{}}).WithContext(ctx))
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			if err != nil {
+				failed <- err
+			}
+		})
+	}
+	calls.Wait()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("connecting to the service: %w", err)
+	default:
+		return nil
+	}
 }
 
 // close lets the idle connections go.

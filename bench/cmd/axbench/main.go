@@ -54,7 +54,7 @@ func run(args []string) int {
 	flags.StringVar(&o.Only, "only", d.Only, "throughput: batched or ones; empty for both")
 	flags.StringVar(&o.Peer, "peer", d.Peer, "gocron or afterfunc; empty for both")
 	flags.BoolVar(&o.Table, "table", d.Table, "seed-library: also 4, 8, 16 and 32 workers on a hundredth of the tasks")
-	flags.IntVar(&o.GOGC, "gogc", d.GOGC, "throughput, memory: the collector's target, in percent")
+	flags.IntVar(&o.GOGC, "gogc", d.GOGC, "the collector's target, in percent, for ax and peers alike")
 	flags.IntVar(&o.Pending, "pending", d.Pending, "throughput: bound on the tasks that have not ended, at which a submit waits")
 	if err := flags.Parse(args[1:]); err != nil {
 		return 2
