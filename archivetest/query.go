@@ -170,7 +170,7 @@ func queryCases() []Case {
 			t.add(all)
 			seen := map[string]int{}
 			q := ax.Query{Limit: 7}
-			for step := 0; step < 50; step++ {
+			for step := range 50 {
 				page, err := t.Archive.Query(t.ctx, q)
 				if err != nil {
 					t.Fatalf("Query = %v", err)

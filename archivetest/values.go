@@ -101,8 +101,8 @@ func fill(v reflect.Value, n *int, depth map[reflect.Type]int) {
 			depth[v.Type()]--
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), n, depth)
+		for _, field := range v.Fields() {
+			fill(field, n, depth)
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {

@@ -17,7 +17,7 @@ import (
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, other := axtest.NewClock(), axtest.NewClock()
-		if c.BootTag() == 0 || c.BootTag() != c.BootTag() || c.BootTag() == other.BootTag() {
+		if first, again := c.BootTag(), c.BootTag(); first == 0 || first != again || first == other.BootTag() {
 			t.Error("a boot has one tag, not 0, and two machines have two")
 		}
 		fired := make(chan time.Time, 1)

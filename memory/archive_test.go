@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/axsched/ax"
@@ -66,12 +67,12 @@ func TestArchiveRunsPushedOut(t *testing.T) {
 	check := func(want string) {
 		t.Helper()
 		runs, _, err := a.Get(ctx, "a")
-		got := ""
+		var got strings.Builder
 		for _, r := range runs {
-			got += fmt.Sprint(r.Run, " ")
+			got.WriteString(fmt.Sprint(r.Run, " "))
 		}
-		if got != want || want == "" != errors.Is(err, ax.ErrNoTask) {
-			t.Errorf("runs %q, %v, want %q", got, err, want)
+		if got.String() != want || want == "" != errors.Is(err, ax.ErrNoTask) {
+			t.Errorf("runs %q, %v, want %q", got.String(), err, want)
 		}
 	}
 	add("a", 3)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,11 +39,11 @@ func TestWritesFail(t *testing.T) {
 					bubble(t, func(t *testing.T, r *recorder) {
 						clock := axtest.NewClock()
 						b := backend(clock, memory.Config{Partitions: 2})
-						plan := ""
+						var plan strings.Builder
 						for i := every; i < 200*every; i += every {
-							plan += fmt.Sprintln("apply", i, effect)
+							plan.WriteString(fmt.Sprintln("apply", i, effect))
 						}
-						faulty, err := storetest.NewFaulty(b, plan)
+						faulty, err := storetest.NewFaulty(b, plan.String())
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -279,13 +280,13 @@ func randomFaults(t *testing.T, r *recorder, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	clock := axtest.NewClock()
 	b := backend(clock, memory.Config{Partitions: 3})
-	plan := ""
+	var plan strings.Builder
 	for _, method := range []string{"apply", "apply", "open", "scan"} {
 		for i := 40; i < 2000; i += 1 + rng.IntN(20) { // after the start, which fails if its reads do
-			plan += fmt.Sprintln(method, i, []string{"refuse", "lose", "hold", "holdafter"}[rng.IntN(4)])
+			plan.WriteString(fmt.Sprintln(method, i, []string{"refuse", "lose", "hold", "holdafter"}[rng.IntN(4)]))
 		}
 	}
-	faulty, err := storetest.NewFaulty(b, plan)
+	faulty, err := storetest.NewFaulty(b, plan.String())
 	if err != nil {
 		t.Fatal(err)
 	}

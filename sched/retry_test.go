@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func TestC84_HerdIsSpread(t *testing.T) {
 // The others do not notice; the dead one can be run again.
 func TestC85_HandlersThatKillTheirWorker(t *testing.T) {
 	for name, kill := range map[string]func(){"goexit": runtime.Goexit, "panic": func() { panic("boom") },
-		"nil map": func() { var m map[string]int; m["x"] = 1 }, "panic nil": func() { panic(nil) }} {
+		"nil map": func() { m := map[string]int(nil); maps.Copy(m, map[string]int{"x": 1}) }, "panic nil": func() { panic(nil) }} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *recorder) {
 				deadly := true

@@ -13,9 +13,9 @@ func inboxCases() []Case {
 	return []Case{
 		{"inbox/order", "entries are kept in the order they were added, without a token, whoever owns the partition", func(t *T) {
 			t.submit(0, request("z", ax.VerbCancel, "x"), request("m", ax.VerbRun, "x")) // nobody owns it yet
-			o := t.own(0)
+			t.own(0)
 			t.submit(0, request("b", ax.VerbCancel, "x"), request("a", ax.VerbPause, "x"))
-			o = t.own(0)
+			o := t.own(0)
 			t.submit(0, request("y", ax.VerbResume, "x"))
 			o.holds(ax.IndexInbox, "z", "m", "b", "a", "y")
 			o.must(ax.Batch{Admit: []string{"m", "a"}})

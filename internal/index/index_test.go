@@ -11,7 +11,7 @@ import (
 
 type item struct {
 	id string
-	n  int
+	_  int
 }
 
 func newItems() *Index[item] {

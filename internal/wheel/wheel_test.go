@@ -115,7 +115,7 @@ func TestC34_LevelBoundaries(t *testing.T) {
 
 // Every cursor position of level 0, with a cursor that got there by advancing.
 func TestC34_EveryCursorPosition(t *testing.T) {
-	for cursor := int64(0); cursor < 2*512; cursor++ {
+	for cursor := range int64(2 * 512) {
 		r := newRig(t, 0)
 		r.advance(cursor * ms)
 		for i, delay := range []int64{1, 311, 312, 511, 512, 513, 600, 32767, 32768, 32769} {
