@@ -52,7 +52,7 @@ type pace struct {
 }
 
 // busyTurns is how many turns within a millisecond are too many: a turn has a fixed cost of a few microseconds.
-const busyTurns = 20
+const busyTurns = 50
 
 func (p *pace) hurried(now int64) bool {
 	if now-p.since > 1000 {
