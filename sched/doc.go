@@ -109,7 +109,8 @@
 //
 // Garbage collection: waiting tasks are live heap. With GOGC at its default of 100 the heap grows to twice what is live
 // between two collections, so 1,000,000 pending tasks take twice their size. GOMEMLIMIT bounds it, softly, for more frequent
-// collections. docs/benchmarks.md has figures.
+// collections. At thousands of tasks a second collections are what makes some tasks late: GOGC=400, with a GOMEMLIMIT that
+// the machine can afford, makes them four times rarer. docs/benchmarks.md has figures.
 //
 // # Shutdown
 //
@@ -117,7 +118,8 @@
 //	Stop(ctx)    the same, and the contexts of handlers end at once
 //	Run(ctx)     Start, wait for ctx, Drain for at most ShutdownWait
 //
-// A handler that returns an error after its context ended for the shutdown is handed back: the attempt does not count and
+// A handler that returns an error after its context ended for the shutdown, other than NoRetry, RetryAfter or Cancel, is
+// handed back: the attempt does not count and
 // the task is in Receipt.Returned. One that has not returned a second after is in Receipt.Running and left behind.
 // Drain and Stop may be called again, and at the same time; all get the same receipt. They must not be called from a
 // handler or from OnEvent, for which they wait. A scheduler is used once: make a new one to start again.

@@ -141,13 +141,13 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	s.mail.mu.Lock()
 	s.mail.closed = false
 	s.mail.mu.Unlock()
-	for range maxWriting {
-		s.group.Go(s.write)
-	}
 	s.group.Go(func() { s.archivist(life) })
 	s.group.Go(s.announcer)
-	s.group.Go(s.pruner)
 	if !s.private {
+		for range maxWriting {
+			s.group.Go(s.write)
+		}
+		s.group.Go(s.pruner)
 		s.group.Go(func() { s.renew(life) })
 		for _, l := range s.leases.partitions {
 			s.group.Go(func() { s.readInbox(life, l.p, l.lease.Token) })
