@@ -145,14 +145,18 @@ func newEngine(n *Node, p ax.Partition, token ax.Token, opened ax.Opened, now cl
 	return e
 }
 
+// fireAtOnce is how many timers of a clock one Advance takes from its wheel, so that a million tasks due at one instant
+// hold up nothing for more than a few milliseconds. Next says at once that there is more.
+const fireAtOnce = 4096
+
 // Advance tells the time: what has become due moves on.
 func (e *Engine) Advance(now clock.Now) {
 	if now.Wall < e.now.Wall {
 		e.wall.Rebase(now.Wall)
 	}
 	e.now = now
-	e.boot.Advance(now.Boot, e.fired)
-	e.wall.Advance(now.Wall, e.fired)
+	e.boot.AdvanceSome(now.Boot, fireAtOnce, e.fired)
+	e.wall.AdvanceSome(now.Wall, fireAtOnce, e.fired)
 	e.gates.advance(now.Boot, e.ready)
 	e.memory.forget(ax.Time(now.Wall))
 }

@@ -80,7 +80,11 @@ func (w *Wheel[T]) Remove(t *Timer[T]) bool {
 // Advance moves the wheel to now and calls fire for every timer that is due by then, in the order the package comment
 // states. A now in an earlier tick than the last one is ignored. The timer is out of the wheel when fire gets it. fire may
 // add and remove any timer, but must not call Advance or Rebase.
-func (w *Wheel[T]) Advance(now int64, fire func(*Timer[T])) {
+func (w *Wheel[T]) Advance(now int64, fire func(*Timer[T])) { w.AdvanceSome(now, math.MaxInt, fire) }
+
+// AdvanceSome is Advance for at most so many timers. If more are due, the wheel stands where it stopped, Next returns an
+// instant already reached, and the next call goes on from there.
+func (w *Wheel[T]) AdvanceSome(now int64, most int, fire func(*Timer[T])) {
 	w.mustNotFire()
 	target := floorTick(now)
 	if target < w.cur {
@@ -91,20 +95,20 @@ func (w *Wheel[T]) Advance(now int64, fire func(*Timer[T])) {
 
 	due := w.due
 	w.due ^= 1 // what fire adds as overdue is not fired by this Advance, so it ends
-	w.drain(due, fire)
-	for {
+	most = w.drain(due, most, fire)
+	for most > 0 {
 		slot, tick, ok := w.first()
 		if !ok || tick > target {
-			break
+			w.cur = target
+			return
 		}
 		w.cur = tick
 		if slot < slots0 {
-			w.drain(slot, fire)
+			most = w.drain(slot, most, fire)
 		} else {
 			w.cascade(slot)
 		}
 	}
-	w.cur = target
 }
 
 // Next returns the earliest instant at which Advance has something to do, and false if the wheel is empty. It is never later
@@ -224,13 +228,16 @@ func slotOf(tick, cur uint64) int {
 	return slots0 + level<<bitsN + int(tick>>(bits0+bitsN*level))&(1<<bitsN-1)
 }
 
-// drain fires the timers of a slot until it is empty. Nothing is ever added to a slot while it is drained.
-func (w *Wheel[T]) drain(slot int, fire func(*Timer[T])) {
-	for t := w.slots[slot]; t != nil; t = w.slots[slot] {
+// drain fires the timers of a slot, at most so many, and returns how many more may be fired. Nothing is ever added to a slot
+// while it is drained.
+func (w *Wheel[T]) drain(slot, most int, fire func(*Timer[T])) (left int) {
+	for t := w.slots[slot]; t != nil && most > 0; t = w.slots[slot] {
 		w.unlink(t)
 		w.n--
+		most--
 		fire(t)
 	}
+	return most
 }
 
 // link appends t to a slot.
