@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/axsched/ax"
@@ -276,13 +277,18 @@ var mutants = map[string]func(*broken){
 		}
 	},
 	"Prune leaves the facts": func(b *broken) {
-		var all []ax.Fact
+		var mu sync.Mutex
+		var all []ax.Fact // guarded by mu
 		b.append = func(ctx context.Context, tasks []*ax.Task, facts []ax.Fact) error {
+			mu.Lock()
 			all = append(all, facts...)
+			mu.Unlock()
 			return b.good.Append(ctx, tasks, facts)
 		}
 		b.prune = func(ctx context.Context, before ax.Time, keep int) (int, error) {
 			n, err := b.good.Prune(ctx, before, keep)
+			mu.Lock()
+			defer mu.Unlock()
 			return n, errors.Join(err, b.good.Append(ctx, nil, all))
 		}
 	},

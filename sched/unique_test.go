@@ -41,7 +41,10 @@ func TestC110_WhenIsAUniqueWindowFree(t *testing.T) {
 		{"canceled while waiting", "ok", time.Hour, 0, cancel, ax.Canceled, true},
 		{"running", "slow", 0, 0, pass(time.Minute), ax.Running, false},
 		{"running, past the window", "slow", 0, 0, pass(6 * time.Minute), ax.Running, false},
-		{"canceled while running, not returned", "slow", 0, 0, cancel, ax.Running, false},
+		{"canceled while running, not returned", "slow", 0, 0, func(t *testing.T, s *sched.Scheduler, id string) {
+			axtest.Wait(time.Second) // or it is canceled before its handler has begun
+			cancel(t, s, id)
+		}, ax.Running, false},
 		{"to be retried", "fail", 0, 5, pass(time.Minute), ax.Scheduled, false},
 		{"to be retried, past the window", "fail", 0, 5, pass(8 * time.Minute), ax.Scheduled, false},
 		{"failed for good", "fail", 0, ax.NoRetries, pass(time.Second), ax.Failed, true},

@@ -3,6 +3,7 @@ package storetest_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -185,6 +186,9 @@ func torn(b *broken) {
 		c := *list[0]
 		if token, _ := o.of(c.Partition); token != c.Token {
 			return b.Backend.Apply(ctx, list)
+		}
+		for range 100 { // let a newer owner come
+			runtime.Gosched()
 		}
 		errs := b.Backend.Apply(ctx, []*ax.Batch{&c})
 		for try := 0; errors.Is(errs[0], ax.ErrFenced) && try < 3; try++ {

@@ -147,7 +147,7 @@ func newEngine(n *Node, p ax.Partition, token ax.Token, opened ax.Opened, now cl
 
 // fireAtOnce is how many timers of a clock one Advance takes from its wheel, so that a million tasks due at one instant
 // hold up nothing for more than a few milliseconds. Next says at once that there is more.
-const fireAtOnce = 4096
+const fireAtOnce = 1024
 
 // Advance tells the time: what has become due moves on.
 func (e *Engine) Advance(now clock.Now) {
