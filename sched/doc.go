@@ -61,6 +61,8 @@
 //   - Anything after a crash: without Config.Store everything is in memory.
 //   - That a handler runs once. See the root package: make effects idempotent, or fence them (Example_fence).
 //   - That a handler stops when its context ends.
+//   - Priority among more than some thousand tasks that become due in one instant: they are taken from the wheel in parts, and
+//     only what was taken competes.
 //   - That facts and events are there the moment a call returns: they follow. Get finds a task from its answer on, until the
 //     archive lets go of it.
 //   - That a handler's context carries values of the context that Run or Submit got. It carries the attempt.
@@ -119,8 +121,7 @@
 //	Run(ctx)     Start, wait for ctx, Drain for at most ShutdownWait
 //
 // A handler that returns an error after its context ended for the shutdown, other than NoRetry, RetryAfter or Cancel, is
-// handed back: the attempt does not count and
-// the task is in Receipt.Returned. One that has not returned a second after is in Receipt.Running and left behind.
+// handed back: the attempt does not count and the task is in Receipt.Returned. One that has not returned a second after is in Receipt.Running and left behind.
 // Drain and Stop may be called again, and at the same time; all get the same receipt. They must not be called from a
 // handler or from OnEvent, for which they wait. A scheduler is used once: make a new one to start again.
 package sched
