@@ -16,6 +16,8 @@ type verdict struct {
 	requests  int // more than asked if some were retried
 	answered  int
 
+	last time.Time // when ax acknowledged the last one
+
 	early, lost, twice finding
 	strays             int
 	late               []time.Duration // sorted
@@ -51,7 +53,7 @@ func (b *book) audit(receipt sched.Receipt) verdict {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v := verdict{strays: b.strays, answered: b.done, late: make([]time.Duration, 0, len(b.late))}
+	v := verdict{strays: b.strays, answered: b.done, last: b.last, late: make([]time.Duration, 0, len(b.late))}
 	for i := range b.entries {
 		e := &b.entries[i]
 		v.requests += e.requests

@@ -18,6 +18,7 @@ type book struct {
 	index   map[string]int // of entries, by task
 	strays  int            // requests for tasks that nobody submitted
 
+	last    time.Time       // when ax answered last
 	late    []time.Duration // of each task's first request, in the order the ledger noted them
 	hist    sched.Histogram // of late
 	early   int
@@ -70,6 +71,7 @@ func (b *book) ask(batch []ax.Submission, now time.Time) {
 func (b *book) acknowledge(batch []ax.Submission, answers []ax.Answer, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.last = now
 	for i, sub := range batch {
 		e := &b.entries[b.index[sub.ID]]
 		if i >= len(answers) || answers[i].Code != ax.Made {

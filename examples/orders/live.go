@@ -37,6 +37,7 @@ func (s *live) show(p progress) {
 	for _, line := range lines {
 		out.WriteString(clip(line, s.paper.width) + "\x1b[K\n") // and clear what is left of the old line
 	}
+	out.WriteString("\x1b[J") // and what was typed below
 	s.drawn = len(lines)
 	io.WriteString(s.paper.w, out.String())
 }

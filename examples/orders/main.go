@@ -53,9 +53,9 @@ const (
 	exitInterrupted = 130 // as a shell reports SIGINT
 )
 
-// gcPercent lets the heap grow to five times of what is live (to about 250 MiB) before the garbage collector runs. It
-// takes 50 ms each time, of two cores in which the tasks and the service run as well, and tasks that are due meanwhile
-// are late: at the default of 100, more than one in a hundred.
+// gcPercent lets the heap grow to five times of what is live, to a few hundred MiB, before the garbage collector runs.
+// It takes 50 to 150 ms each time, of cores on which the tasks and the service run as well, and tasks that are due
+// meanwhile are late. Measured on two cores with the default of 100: p99 13–21 ms, instead of 4–10 ms.
 const gcPercent = 400
 
 func main() {

@@ -30,7 +30,11 @@ func (o *outcome) printReceipt(p *paper) {
 	p.printf("  %-11s %11s  %s\n", "done", count(r.Done), p.in(faint, "ended, one way or the other"))
 	p.printf("  %-11s %11s  %s\n", "returned", count(len(r.Returned)), p.in(faint, "not begun, or handed back: to be done by whoever runs next"))
 	o.printTasks(p, r.Returned)
-	p.printf("  %-11s %11s  %s\n", "running", count(len(r.Running)), p.in(faint, "not back after "+drainWait.String()))
+	p.printf("  %-11s %11s", "running", count(len(r.Running)))
+	if len(r.Running) > 0 {
+		p.printf("  %s", p.in(faint, "their handlers have not come back after "+drainWait.String()))
+	}
+	p.printf("\n")
 	o.printTasks(p, r.Running)
 	style := green
 	if !o.balanced() {
@@ -42,9 +46,9 @@ func (o *outcome) printReceipt(p *paper) {
 // printTasks names the first few of a list.
 func (o *outcome) printTasks(p *paper, tasks []*ax.Task) {
 	for _, t := range tasks[:min(len(tasks), named)] {
-		p.printf("  %25s %-20s %s\n", "", t.ID, p.in(faint, "due "+t.Due.Time().Local().Format("15:04:05.000")))
+		p.printf("  %-11s %-20s %s\n", "", t.ID, p.in(faint, "due "+t.Due.Time().Local().Format("15:04:05.000")))
 	}
 	if rest := len(tasks) - named; rest > 0 {
-		p.printf("  %25s %s\n", "", p.in(faint, "and "+count(rest)+" more"))
+		p.printf("  %-11s %s\n", "", p.in(faint, "and "+count(rest)+" more"))
 	}
 }

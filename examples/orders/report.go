@@ -27,7 +27,7 @@ type outcome struct {
 // ok reports whether every promise was kept and every task that ran succeeded.
 func (o *outcome) ok() bool {
 	t := tallyOf(o.stats)
-	return o.verdict.kept() && o.balanced() && t.failed+o.verdict.refused == 0
+	return o.verdict.kept() && o.balanced() && t.failed+o.verdict.refused+o.stats.Anomalies == 0
 }
 
 // print writes the receipt, if the run was cut short, and the report.
@@ -43,7 +43,8 @@ func (o *outcome) print(p *paper) {
 func (o *outcome) printTotals(p *paper) {
 	t, v := tallyOf(o.stats), &o.verdict
 	p.printf("\n%s\n", p.in(bold, "report"))
-	p.printf("  %-11s %s submitted, %s done, %s failed", "tasks", count(v.submitted), count(t.done), p.zero(t.failed))
+	p.printf("  %-11s %s submitted in %s, %s done, %s failed", "tasks", count(v.submitted),
+		seconds(v.last.Sub(o.rig.started)), count(t.done), p.zero(t.failed))
 	if v.requests > v.asked {
 		p.printf(", %s", plural(v.requests-v.asked, "request")+" more for retries")
 	}
@@ -99,7 +100,7 @@ func (o *outcome) printPromises(p *paper) {
 	}{{"early", v.early.n}, {"lost", v.lost.n}, {"done twice", v.twice.n}} {
 		p.printf("   %s %s", f.name, p.zero(f.n))
 	}
-	if v.kept() && o.balanced() {
+	if v.kept() && o.balanced() && o.stats.Anomalies == 0 {
 		p.printf("   %s\n", p.in(green, "all kept"))
 		return
 	}
@@ -114,6 +115,9 @@ func (o *outcome) printPromises(p *paper) {
 	}
 	if v.strays > 0 {
 		p.printf("  %-11s the service was asked %s for tasks that ax had not taken\n", "strays", plural(v.strays, "time"))
+	}
+	if o.stats.Anomalies > 0 {
+		p.printf("  %-11s %s of state that ax's own table forbids\n", "anomalies", plural(o.stats.Anomalies, "change"))
 	}
 	if !o.balanced() {
 		p.printf("  %-11s the receipt does not add up: %s\n", "receipt", o.sum())

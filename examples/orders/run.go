@@ -97,9 +97,10 @@ func (r *rig) execute(ctx context.Context) (end *outcome, err error) {
 		return nil, err
 	}
 	defer r.ledger.close()
+	r.screen.title(r)
 	shop := newShop(r.ledger.addr, r.workers)
 	defer shop.close()
-	if err := shop.warm(ctx, min(r.workers, r.work.total)); err != nil {
+	if err := shop.warm(min(r.workers, r.work.total)); err != nil {
 		return nil, err
 	}
 	r.sched, err = sched.New(sched.Config{
@@ -116,7 +117,6 @@ func (r *rig) execute(ctx context.Context) (end *outcome, err error) {
 		return nil, err
 	}
 
-	r.screen.title(r)
 	r.started = time.Now()
 	cpu := cpuTime()
 	submitting, stop := context.WithCancel(ctx)

@@ -12,7 +12,7 @@ import (
 
 func TestWorkload(t *testing.T) {
 	r := orders(t, "", "-n", "300", "-spread", "1s", "-workers", "200")
-	r.want(t, exitOK, "300 tasks due within 1s", "300 submitted, 300 done, 0 failed",
+	r.want(t, exitOK, "300 tasks due within 1s", "300 submitted in 0.", "300 done, 0 failed",
 		"early 0   lost 0   done twice 0   all kept")
 	if r.stderr != "" {
 		t.Errorf("stderr: %s", r.stderr)
@@ -27,7 +27,7 @@ func TestWorkload(t *testing.T) {
 
 func TestQuiet(t *testing.T) {
 	r := orders(t, "", "-n", "30", "-spread", "100ms", "-quiet")
-	r.want(t, exitOK, "30 submitted, 30 done")
+	r.want(t, exitOK, "30 submitted in 0.", "30 done")
 	if !strings.HasPrefix(r.stdout, "\nreport\n") {
 		t.Errorf("more than the report:\n%s", r.stdout)
 	}
@@ -36,12 +36,13 @@ func TestQuiet(t *testing.T) {
 // TestInterrupt interrupts the program at different points: the receipt accounts for each task.
 func TestInterrupt(t *testing.T) {
 	for name, c := range map[string]struct {
-		n    string
-		when string // in stdout
-		some bool   // some were done, and all submitted
+		n, spread string
+		when      string // in stdout
+		some      bool   // all were submitted, and some of them done
 	}{
-		"while it submits": {"20000", "orders: ", false},
-		"while it runs":    {"2000", " 1.", true},
+		"before it submits": {"20000", "20s", "orders: ", false},
+		"while it submits":  {"400000", "1h", " 1.", false},
+		"while it runs":     {"2000", "20s", " 1.", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
@@ -50,7 +51,7 @@ func TestInterrupt(t *testing.T) {
 				if strings.Contains(s, c.when) {
 					interrupt()
 				}
-			}, "-n", c.n, "-spread", "20s", "-workers", "400")
+			}, "-n", c.n, "-spread", c.spread, "-workers", "400")
 			r.want(t, exitOK, "receipt", "report", "all kept")
 			number := func(name string) int {
 				m := regexp.MustCompile(`(?m)^  ` + name + ` +([\d,]+)(  .*)?$`).FindStringSubmatch(r.stdout)
@@ -104,7 +105,7 @@ func TestTasks(t *testing.T) {
 			if c.file == "-" {
 				total = "2"
 			}
-			orders(t, c.stdin, "-tasks", c.file).want(t, exitOK, total+" tasks from ", total+" submitted, "+total+" done, 0 failed", "all kept")
+			orders(t, c.stdin, "-tasks", c.file).want(t, exitOK, total+" tasks from ", total+" submitted in 0.", total+" done, 0 failed", "all kept")
 		})
 	}
 }
@@ -112,7 +113,7 @@ func TestTasks(t *testing.T) {
 // TestFailingTask shows that a task that fails is told of, with its reason and an exit code.
 func TestFailingTask(t *testing.T) {
 	r := orders(t, `{"id":"slow","kind":"message.push","timeout":"20ms","max_retries":0}`, "-tasks", "-")
-	r.want(t, exitBroken, "1 submitted, 0 done, 1 failed", "slow TIMEOUT", "all kept")
+	r.want(t, exitBroken, "1 submitted in 0.", "0 done, 1 failed", "slow TIMEOUT", "all kept")
 }
 
 func TestBadTasks(t *testing.T) {
@@ -131,7 +132,7 @@ func TestBadTasks(t *testing.T) {
 		}
 	}
 	r = orders(t, "", "-tasks", "testdata/bad.jsonl", "-skip-bad")
-	r.want(t, exitOK, "1 submitted, 1 done")
+	r.want(t, exitOK, "1 submitted in 0.", "1 done")
 	if !strings.Contains(r.stderr, "testdata/bad.jsonl:2: ") {
 		t.Errorf("the bad lines are not listed:\n%s", r.stderr)
 	}

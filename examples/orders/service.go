@@ -23,6 +23,8 @@ const serviceEnv = "AX_ORDERS_SERVICE"
 const (
 	warmPath = "/warm"
 	warmWait = 300 * time.Millisecond
+
+	warmLimit = 10 * time.Second // when it has not worked, it will not
 )
 
 // flushEvery is how long a line of the ledger may wait before it is written: often enough for a live view, seldom enough

@@ -140,7 +140,9 @@ func (s *shop) call(ctx context.Context, in any) error {
 
 // warm opens so many connections, as many as a service that has been up for a while has: else the tasks of the first
 // second wait for them.
-func (s *shop) warm(ctx context.Context, connections int) error {
+func (s *shop) warm(connections int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), warmLimit)
+	defer cancel()
 	target := s.base
 	target.Path = warmPath
 	var calls sync.WaitGroup
