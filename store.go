@@ -17,7 +17,7 @@ type Partition int32
 // may or may not have happened; ErrInvalid for a partition that does not exist, for a cursor that is none, and for a batch
 // that its owner should not have written. A zero Token is nobody's: ErrFenced.
 //
-// Optional capabilities, found by type assertion: InboxWatcher, Finisher.
+// Optional capabilities, found by type assertion: InboxWatcher, Finisher, Pipeliner, Roomer, Exclusive.
 type Store interface {
 	// Submit adds entries to the inbox of a partition, in one durable write, without a token. Idempotent by Entry.ID: an
 	// entry that is in the inbox, or was admitted inside the dedupe window, is not added again. Answers come one per
@@ -90,6 +90,31 @@ type Finisher interface {
 	Archive() Archive
 }
 
+// Pipeliner is an optional capability of a Store that lives in this process: batches may follow each other without waiting
+// for the disk in between.
+type Pipeliner interface {
+	// Begin is Apply without the wait. It checks the batches and takes them up before it returns, and they are seen by
+	// every later call; it waits for no disk, and is to be called from one goroutine at a time. done is called once, with
+	// one error per batch as Apply returns them, when every batch that was taken up is as durable as it asks: by Begin
+	// itself, or later from a goroutine of the store, which it must not hold up. Calls whose batches ask for the same
+	// durability are done in the order of their Begin. The batches are the caller's again when Begin returns.
+	Begin(batches []*Batch, done func(errs []error))
+}
+
+// Roomer is an optional capability of a Store: it can tell that it is running out of room before it has.
+type Roomer interface {
+	// Room returns nil, or an error with ErrNoSpace as long as submissions, and batches that create tasks, are refused for
+	// want of room. It costs next to nothing.
+	Room() error
+}
+
+// Exclusive is an optional capability of a Store that one process at a time can have open.
+type Exclusive interface {
+	// Era returns the era of this opening: whoever holds a token of an earlier era is provably dead. All tokens of the
+	// Registry of the same system are of this era.
+	Era() uint32
+}
+
 // Batch is one atomic change of one partition. Numbers follow each other without a gap over all owners: the first
 // batch after Open carries Opened.Number + 1. Order inside a batch: deletes, finishes, creates, moves, then the rest as
 // the fields stand; no id stands twice in the same list. Removing what is not there is passed over, in every list.
@@ -151,11 +176,11 @@ type Index uint8
 
 // The indexes of a partition, and their order.
 const (
-	IndexDue       Index = iota + 1 // tasks SCHEDULED, by At, then id
-	IndexWaiting                    // tasks CREATED, by id
-	IndexRunning                    // tasks RUNNING, by id
-	IndexHeld                       // tasks HELD, by id
-	IndexEnded                      // terminal tasks not yet deleted, by id
+	IndexDue       Index = iota + 1 // tasks SCHEDULED, by At; those of one At in an order of the store's
+	IndexWaiting                    // tasks CREATED, in an order of the store's, as the next three
+	IndexRunning                    // tasks RUNNING
+	IndexHeld                       // tasks HELD
+	IndexEnded                      // terminal tasks not yet deleted
 	IndexInbox                      // entries, in the order they were added
 	IndexIDs                        // id records, by Ended, then id
 	IndexJobs                       // job states, by uid
@@ -165,13 +190,14 @@ const (
 	IndexFacts                      // facts not yet filed, in the order they were written
 )
 
-// ScanRequest asks for one page. Limit is the most items it holds; 0 means 1000. To, if not 0, ends a walk of
-// IndexDue before the first task whose At is later.
+// ScanRequest asks for one page. Limit is the most items it holds; 0 means 1000. After and To, where not 0, bound a walk
+// of IndexDue: After < At <= To.
 type ScanRequest struct {
 	Partition Partition
 	Token     Token
 	Index     Index
 	From      string // "" for the first page, then Page.Next
+	After     Time
 	To        Time
 	Limit     int
 }
