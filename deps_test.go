@@ -64,7 +64,9 @@ var importTable = []edge{
 	{"internal/sim", "ax/sched", nil, nil, "the simulator replaces the driver"},
 	{"internal/sim", "net", nil, nil, "the simulated network is the only one"},
 
-	{"memory", "ax/...", []string{"ax/internal/index", "ax/internal/ready", "ax/internal/invariant"}, nil, "the reference backend shows that the seams suffice"},
+	{"internal/registry", "ax/...", []string{"ax/internal/invariant"}, nil, "a leaf: leases and documents of one process"},
+	{"internal/registry", "os", nil, nil, "who embeds it writes"},
+	{"memory", "ax/...", []string{"ax/internal/index", "ax/internal/ready", "ax/internal/registry", "ax/internal/invariant"}, nil, "the reference backend shows that the seams suffice"},
 	{"sched", "ax/...", []string{"ax/memory", "ax/internal/engine", "ax/internal/pool", "ax/internal/clock", "ax/internal/invariant"}, nil,
 		"the driver reaches wheel and ready through the engine, and stores through the seams (memory is its default)"},
 	{"sched", "net", nil, nil, "embedding a scheduler opens no socket"},

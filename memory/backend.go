@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax"
+	"github.com/axsched/ax/internal/registry"
 )
 
 // Config sets the bounds of a Backend. The zero value is usable.
@@ -48,11 +49,10 @@ func (c Config) withDefaults() Config {
 // Backend is Store and Registry of one system, with an Archive beside it. Make it with New. All methods are safe for
 // concurrent use.
 type Backend struct {
-	partitions []*partition // immutable after New
-	registry   registry
-	archive    *Archive // immutable after New
-	closed     atomic.Bool
-	ended      chan struct{} // closed by the first Close
+	*registry.Registry              // immutable after New
+	partitions         []*partition // immutable after New
+	archive            *Archive     // immutable after New
+	closed             atomic.Bool
 }
 
 var (
@@ -70,11 +70,12 @@ func New(cfg Config) *Backend {
 		panic(fmt.Sprintf("memory: a number in Config is negative: %+v", cfg))
 	}
 	seed := maphash.MakeSeed()
-	b := &Backend{archive: NewArchive(cfg.Keep), ended: make(chan struct{})}
+	now := cfg.Now() // tokens begin at the nanosecond inside the second: a Backend made later in it grants higher ones
+	b := &Backend{archive: NewArchive(cfg.Keep), Registry: registry.New(registry.Config{
+		Now: cfg.Now, Era: uint32(now.Unix()), Revision: uint64(now.Nanosecond())})}
 	for i := range cfg.Partitions {
 		b.partitions = append(b.partitions, newPartition(ax.Partition(i), cfg, b.archive, seed))
 	}
-	b.registry.init(cfg.Now)
 	return b
 }
 
@@ -88,9 +89,8 @@ func (b *Backend) Archive() ax.Archive { return b.archive }
 // Close ends the Backend: every later call of Store and Registry answers ErrClosed, and what Watch returned is closed.
 // The archive stays readable. Always nil.
 func (b *Backend) Close() error {
-	if b.closed.CompareAndSwap(false, true) {
-		close(b.ended)
-	}
+	b.closed.Store(true)
+	b.Registry.Close()
 	return nil
 }
 

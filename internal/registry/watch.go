@@ -1,4 +1,4 @@
-package memory
+package registry
 
 import (
 	"context"
@@ -13,23 +13,24 @@ type watcher struct {
 }
 
 // changed tells every watcher of a change in a class. mu must be held; the send does not wait.
-func (r *registry) changed(class string) {
+func (r *Registry) changed(class string) {
 	for w := range r.watchers {
 		w.pending[class] = true
-		nudge(w.wake)
+		select {
+		case w.wake <- struct{}{}:
+		default: // coalesces
+		}
 	}
 }
 
 // Watch sends the class of every change; see ax.Registry. Several classes come in the order of their names. That a lease
 // ran out is seen when somebody asks for it. The goroutine behind it ends with ctx or with Close, whether or not anybody
 // receives.
-func (b *Backend) Watch(ctx context.Context) (<-chan string, error) {
-	if err := b.usable(ctx); err != nil {
+func (r *Registry) Watch(ctx context.Context) (<-chan string, error) {
+	w := &watcher{pending: map[string]bool{}, wake: make(chan struct{}, 1)}
+	if err := r.lock(ctx); err != nil {
 		return nil, err
 	}
-	r := &b.registry
-	w := &watcher{pending: map[string]bool{}, wake: make(chan struct{}, 1)}
-	r.mu.Lock()
 	r.watchers[w] = true
 	r.mu.Unlock()
 	out := make(chan string)
@@ -45,7 +46,7 @@ func (b *Backend) Watch(ctx context.Context) (<-chan string, error) {
 			case <-w.wake:
 			case <-ctx.Done():
 				return
-			case <-b.ended:
+			case <-r.ended:
 				return
 			}
 			r.mu.Lock()
@@ -57,7 +58,7 @@ func (b *Backend) Watch(ctx context.Context) (<-chan string, error) {
 				case out <- class:
 				case <-ctx.Done():
 					return
-				case <-b.ended:
+				case <-r.ended:
 					return
 				}
 			}
