@@ -35,9 +35,9 @@ func readPlace(s string) (place, error) {
 // walk is a cache: the sorted places that follow a page. Without it every page of a long index would sort all of it.
 // A page asked for out of turn makes another one, so that a walk may be left, repeated or begun anew at any time.
 type walk struct {
-	next string // the From of the request that it answers
-	to   ax.Time
-	rest []place
+	next      string // the From of the request that it answers
+	after, to ax.Time
+	rest      []place
 }
 
 // scanLimit is how many items a page holds when the request does not say.
@@ -71,13 +71,13 @@ func (p *partition) scan(req ax.ScanRequest) (page ax.Page, err error) {
 		delete(p.walks, req.Index)
 		return page, nil
 	}
-	p.walks[req.Index] = &walk{next: page.Next, to: req.To, rest: rest}
+	p.walks[req.Index] = &walk{next: page.Next, after: req.After, to: req.To, rest: rest}
 	return page, nil
 }
 
 // places returns the sorted places of an index from where the request goes on.
 func (p *partition) places(req ax.ScanRequest) ([]place, error) {
-	if w := p.walks[req.Index]; w != nil && req.From != "" && w.next == req.From && w.to == req.To {
+	if w := p.walks[req.Index]; w != nil && req.From != "" && w.next == req.From && w.after == req.After && w.to == req.To {
 		return w.rest, nil
 	}
 	list := p.collect(req)
@@ -104,7 +104,8 @@ func (p *partition) collect(req ax.ScanRequest) (list []place) {
 	switch req.Index {
 	case ax.IndexDue, ax.IndexWaiting, ax.IndexRunning, ax.IndexHeld, ax.IndexEnded:
 		for t := range p.tasks.All() {
-			if at, ok := placeOf(t, req.Index); ok && (req.Index != ax.IndexDue || req.To == 0 || t.At <= req.To) {
+			if at, ok := placeOf(t, req.Index); ok && (req.Index != ax.IndexDue ||
+				(req.After == 0 || t.At > req.After) && (req.To == 0 || t.At <= req.To)) {
 				list = append(list, at)
 			}
 		}

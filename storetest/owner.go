@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -157,6 +159,7 @@ func (o *owner) walk(index ax.Index, limit int) (all ax.Page) {
 		}
 		join(&all, page)
 		if page.Next == "" {
+			o.settle(index, all.Tasks)
 			return all
 		}
 		if seen[page.Next] {
@@ -165,6 +168,18 @@ func (o *owner) walk(index ax.Index, limit int) (all ax.Page) {
 		seen[page.Next] = true
 		req.From = page.Next
 	}
+}
+
+// settle puts tasks whose order is the store's to choose into one of ours, so that walks can be compared.
+func (o *owner) settle(index ax.Index, tasks []*ax.Task) {
+	byAt := func(a, b *ax.Task) int { return cmp.Compare(a.At, b.At) }
+	if index != ax.IndexDue {
+		byAt = func(a, b *ax.Task) int { return 0 }
+	}
+	if !slices.IsSortedFunc(tasks, byAt) {
+		o.t.Errorf("Scan of IndexDue does not go by At")
+	}
+	slices.SortStableFunc(tasks, func(a, b *ax.Task) int { return cmp.Or(byAt(a, b), cmp.Compare(a.ID, b.ID)) })
 }
 
 // scan reads all of an index.

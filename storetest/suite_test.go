@@ -293,6 +293,28 @@ var mutants = map[string]func(*broken){
 			return b.Backend.Scan(ctx, r)
 		}
 	},
+	"After is ignored": func(b *broken) {
+		b.scan = func(ctx context.Context, r ax.ScanRequest) (ax.Page, error) {
+			r.After = 0
+			return b.Backend.Scan(ctx, r)
+		}
+	},
+	"After is inclusive": func(b *broken) {
+		b.scan = func(ctx context.Context, r ax.ScanRequest) (ax.Page, error) {
+			if r.After != 0 {
+				r.After--
+			}
+			return b.Backend.Scan(ctx, r)
+		}
+	},
+	"After holds on the first page only": func(b *broken) {
+		b.scan = func(ctx context.Context, r ax.ScanRequest) (ax.Page, error) {
+			if r.From != "" && r.Limit == 1 {
+				r.After++
+			}
+			return b.Backend.Scan(ctx, r)
+		}
+	},
 	"due tasks by id": func(b *broken) {
 		b.pages(func(r ax.ScanRequest, p *ax.Page) {
 			slices.SortFunc(p.Tasks, func(x, y *ax.Task) int { return strings.Compare(x.ID, y.ID) })

@@ -1,0 +1,26 @@
+package disk
+
+import (
+	"os"
+	"syscall"
+)
+
+// syncData is fdatasync: it writes the size of a file, but not its times.
+func syncData(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		for {
+			if failed = syscall.Fdatasync(int(fd)); failed != syscall.EINTR {
+				return
+			}
+		}
+	})
+	if err == nil && failed != nil {
+		err = &os.PathError{Op: "fdatasync", Path: f.Name(), Err: failed}
+	}
+	return err
+}
