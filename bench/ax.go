@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,9 +19,10 @@ import (
 // kind is the one kind of the bench's tasks.
 const kind = "bench"
 
-// axSubject is ax in this process, in memory.
+// axSubject is ax in this process.
 type axSubject struct {
 	s        *sched.Scheduler
+	home     home
 	id       func(i int) string
 	payload  int           // bytes
 	timeout  time.Duration // zero: ax's default
@@ -31,12 +33,12 @@ type axSubject struct {
 }
 
 // newAx starts a scheduler for n tasks that l records. work, if any, follows the first line of the handler.
-func newAx(ctx context.Context, l *ledger, n, workers int, work func(i int)) (*axSubject, error) {
-	return newBoundedAx(ctx, l, n, n, workers, work)
+func newAx(ctx context.Context, at place, l *ledger, n, workers int, work func(i int)) (*axSubject, error) {
+	return newBoundedAx(ctx, at, l, n, n, workers, work)
 }
 
 // newBoundedAx is newAx with a bound on the tasks that have not ended: at it, a submit waits.
-func newBoundedAx(ctx context.Context, l *ledger, n, pending, workers int, work func(i int)) (*axSubject, error) {
+func newBoundedAx(ctx context.Context, at place, l *ledger, n, pending, workers int, work func(i int)) (*axSubject, error) {
 	mux := ax.NewMux()
 	run := func(_ context.Context, t *ax.Task) error {
 		i := indexOf(t)
@@ -49,14 +51,19 @@ func newBoundedAx(ctx context.Context, l *ledger, n, pending, workers int, work 
 	if err := mux.Handle(kind, ax.HandlerFunc(run)); err != nil {
 		return nil, err
 	}
-	s, err := sched.New(sched.Config{Mux: mux, Workers: workers, MaxPending: pending, WaitForRoom: true})
+	h, err := at.open()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Start(ctx); err != nil {
-		return nil, err
+	s, err := sched.New(sched.Config{Mux: mux, Workers: workers, MaxPending: pending, WaitForRoom: true,
+		Store: h.store, Registry: h.registry})
+	if err == nil {
+		err = s.Start(ctx)
 	}
-	a := &axSubject{s: s, id: idsOf(n), payload: 8}
+	if err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	a := &axSubject{s: s, home: h, id: idsOf(n), payload: 8}
 	l.begin()
 	return a, nil
 }
@@ -207,6 +214,9 @@ func (a *axSubject) stop(l *ledger, submitted int) tally {
 	t.outside(l)
 	if all := receipt.Done + t.pending; all != t.ledgerAcknowledged {
 		t.faults = append(t.faults, fmt.Sprintf("the receipt speaks of %d tasks, %d were acknowledged", all, t.ledgerAcknowledged))
+	}
+	if err := a.home.close(); err != nil {
+		t.faults = append(t.faults, fmt.Sprintf("close the store: %v", err))
 	}
 	return t
 }

@@ -3,30 +3,53 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestScenarios runs every scenario at a size that takes about a second: it shows that they work, not how fast ax is. What
-// they find wrong fails the test, and every count must add up.
+// TestMain plays the part of a child where a scenario has started this program again.
+func TestMain(m *testing.M) {
+	if status, is := Child(); is {
+		os.Exit(status)
+	}
+	os.Exit(m.Run())
+}
+
+// TestScenarios runs every scenario on every store it knows, at a size that takes a few seconds at most: it shows that they
+// work, not how fast ax is. What they find wrong fails the test, and every count must add up.
 func TestScenarios(t *testing.T) {
 	for _, s := range Scenarios() {
-		t.Run(s.Name, func(t *testing.T) {
-			r, err := s.Run(t.Context(), s.Tiny, t.Output())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, line := range r.Wrong {
-				t.Errorf("wrong: %s", line)
-			}
-			js, err := json.Marshal(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkJSON(t, js, s.Name)
-		})
+		for _, store := range s.on() {
+			t.Run(s.Name+"/"+store, func(t *testing.T) { smoke(t, s, s.Tiny, store) })
+		}
+	}
+}
+
+// TestPeerRiver runs the work that is due at once: the delayed work takes as long as River looks apart.
+func TestPeerRiver(t *testing.T) {
+	s, _ := Find("peers")
+	smoke(t, s, Options{Peer: riverPeer, Only: "now", Tasks: 300}, onJournal)
+}
+
+func smoke(t *testing.T, s Scenario, o Options, store string) {
+	o.Store, o.Dir = store, t.TempDir()
+	r, err := s.Run(t.Context(), o, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range r.Wrong {
+		t.Errorf("wrong: %s", line)
+	}
+	js, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkJSON(t, js, s.Name)
+	if left, err := os.ReadDir(o.Dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
 	}
 }
 

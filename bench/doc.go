@@ -2,7 +2,7 @@
 //
 // # Model
 //
-// A Scenario offers a load to a subject (ax, time.AfterFunc, gocron) and fills in a Result. What the subject did is taken
+// A Scenario offers a load to a subject (ax, time.AfterFunc, gocron, River) and fills in a Result. What the subject did is taken
 // from a ledger of our own: one slot per task, written by the submitter (when it asked for the task to be due, what it was
 // answered) and by the first line of the handler (when it started, how often). Lateness, early, lost and duplicates come
 // from there alone. ax's own metric is read too and must agree; ax's counts must add up.
@@ -11,12 +11,15 @@
 //	          │                        │
 //	          └────────► ledger ◄──────┘        then: quantiles, tally, bounds
 //
+// Some scenarios start the program they run in again, as a child, to kill it: a program that runs scenarios calls Child first.
+//
 // # Guaranteed
 //
 //   - Open loop: when a task is offered follows from the plan, never from how the subject is doing. Exceptions are named:
 //     one-by-one throughput waits for each answer.
 //   - Due times are drawn before the clock starts, and nothing is dropped: warm-up counts.
 //   - A peer runs in the same process, in turns with ax, round by round; medians of rounds are compared.
+//   - A run on a disk stands between two probes of it, and is measured again, visibly, if the disk was busy.
 //   - The ledger takes no lock and allocates nothing while a load runs; a collection runs before each round.
 //
 // # Not guaranteed

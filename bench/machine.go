@@ -32,6 +32,15 @@ func residentBytes() int64 {
 	return resident * int64(os.Getpagesize())
 }
 
+// allocated returns the bytes that a file takes on the disk.
+func allocated(path string) (int64, error) {
+	var st syscall.Stat_t
+	if err := syscall.Stat(path, &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return st.Blocks * 512, nil
+}
+
 // memory is a reading of the heap after a collection.
 type memory struct {
 	held    int64  // bytes of live objects and of goroutine stacks

@@ -12,6 +12,7 @@ var memoryScenario = Scenario{
 	About:    "heap per pending task, idle processor use with them, and lateness and collector pauses beside them",
 	Defaults: Options{Rounds: 1, Duration: 10 * time.Second, Tasks: 1_000_000, Rate: 10_000, Workers: 100},
 	Tiny:     Options{Rounds: 1, Duration: 300 * time.Millisecond, Tasks: 10_000, Rate: 2_000},
+	stores:   "memory journal",
 	run:      runMemory,
 }
 
@@ -25,7 +26,7 @@ func runMemory(ctx context.Context, o Options, r *Result) error {
 	waiting, all := o.Tasks, o.Tasks+len(load.send)
 	l := newLedger(all, true)
 	clean()
-	s, err := newAx(ctx, l, all, o.Workers, nil)
+	s, err := newAx(ctx, o.place(), l, all, o.Workers, nil)
 	if err != nil {
 		return err
 	}

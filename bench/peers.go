@@ -8,9 +8,10 @@ import (
 
 var peersScenario = Scenario{
 	Name:     "peers",
-	About:    "the same delayed work on gocron and on time.AfterFunc: throughput, p99 lateness, memory (-peer for one of them)",
+	About:    "the same delayed work on gocron and on time.AfterFunc: throughput, p99 lateness, memory (-peer for one of them, or river-sqlite)",
 	Defaults: Options{Rounds: 3, Duration: 3 * time.Second, Tasks: 100_000, Rate: 10_000, Workers: 100, Batch: 1000, Submitters: 2},
 	Tiny:     Options{Rounds: 1, Duration: 200 * time.Millisecond, Tasks: 1_000, Rate: 1_000},
+	stores:   "memory journal",
 	run:      runPeers,
 }
 
@@ -23,7 +24,10 @@ type rival struct {
 }
 
 func runPeers(ctx context.Context, o Options, r *Result) error {
-	rivals := []*rival{{name: "ax", start: func(l *ledger, n int) (subject, error) { return newAx(ctx, l, n, o.Workers, nil) }}}
+	if o.Peer == riverPeer {
+		return runRiver(ctx, o, r)
+	}
+	rivals := []*rival{{name: "ax", start: func(l *ledger, n int) (subject, error) { return newAx(ctx, o.place(), l, n, o.Workers, nil) }}}
 	if o.Peer != "gocron" {
 		rivals = append(rivals, &rival{name: "afterfunc", start: newAfterFunc})
 	}
@@ -31,7 +35,7 @@ func runPeers(ctx context.Context, o Options, r *Result) error {
 		rivals = append(rivals, &rival{name: "gocron", start: newCron})
 	}
 	if o.Peer != "" && len(rivals) != 2 || o.Peer != "" && rivals[1].name != o.Peer {
-		return fmt.Errorf("peer %q: gocron and afterfunc are known", o.Peer)
+		return fmt.Errorf("peer %q: gocron, afterfunc and river-sqlite are known", o.Peer)
 	}
 	p := newPlan(max(int(float64(o.Rate)*o.Duration.Seconds()), 1), o.Rate, delays)
 	for round := range o.Rounds {
@@ -144,8 +148,10 @@ func (v *rival) memory(o Options, r *Result) (perTask float64, err error) {
 
 // finish waits until n tasks have ended, or at least started, if that is all a subject can tell.
 func finish(ctx context.Context, s subject, l *ledger, n int) error {
-	if a, ok := s.(*axSubject); ok {
-		return a.settle(ctx, l, 0, n)
+	if can, ok := s.(interface {
+		settle(ctx context.Context, l *ledger, from, to int) error
+	}); ok {
+		return can.settle(ctx, l, 0, n)
 	}
 	return l.await(ctx, n)
 }

@@ -14,7 +14,7 @@ import (
 
 // keys are the numbers a Result may have, in the order they are printed. Scenarios add a few of their own behind them.
 var keys = strings.Fields(`per_s p50_ms p99_ms p999_ms max_ms p99_all_ms cron_p99_ms peer_p99_ms early submitted succeeded
-	failed held skipped refused pending lost duplicates ratio bytes_per_task rss_bytes cpu_s server_busy fsync_p99_ms rounds`)
+	failed held skipped refused pending lost duplicates ratio bytes_per_task rss_bytes cpu_s server_busy fsync_p50_ms fsync_p99_ms rounds`)
 
 // Result is what one run of a scenario found. It belongs to one goroutine.
 type Result struct {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,11 +18,12 @@ type Options struct {
 	Tasks      int
 	Rate       int // offered tasks per second
 	Workers    int
-	Store      string // memory
+	Store      string // memory or journal
+	Dir        string // where a journal, or another file of a scenario, gets a directory of its own; empty: here
 	Batch      int    // submissions per call
 	Submitters int    // goroutines that submit
-	Only       string // throughput: batched or ones; empty: both
-	Peer       string // afterfunc, gocron; empty: both
+	Only       string // throughput: batched or ones; restart: clean or kill; river-sqlite: now; empty: all
+	Peer       string // afterfunc, gocron, river-sqlite; empty: the first two
 	Table      bool   // seed-library: also few workers on a hundredth of the tasks
 	GOGC       int    // percent, as debug.SetGCPercent takes it, for us and for peers; 0: recommendedGOGC
 	Pending    int    // throughput: bound on the tasks that have not ended
@@ -31,13 +34,15 @@ type Scenario struct {
 	Name     string
 	About    string
 	Defaults Options // what zero Options mean here
-	Tiny     Options // sizes that take about a second, for the smoke test
+	Tiny     Options // sizes that take a few seconds at most, for the smoke test
+	stores   string  // what -store may say; empty: memory only
 	run      func(ctx context.Context, o Options, r *Result) error
 }
 
 // Scenarios returns all scenarios, in the order of `axbench list`.
 func Scenarios() []Scenario {
-	return []Scenario{wheelScenario, throughputScenario, latenessScenario, seedScenario, memoryScenario, peersScenario, locScenario}
+	return []Scenario{wheelScenario, throughputScenario, latenessScenario, seedScenario, memoryScenario,
+		peersScenario, restartScenario, locScenario}
 }
 
 // Find returns the scenario with a name.
@@ -53,24 +58,37 @@ func Find(name string) (Scenario, bool) {
 // Run runs the scenario and tells log how it goes. The Result is complete if the error is nil; that something in it is
 // wrong is not an error.
 func (s Scenario) Run(ctx context.Context, o Options, log io.Writer) (*Result, error) {
-	o = o.or(s.Defaults)
-	if o.Store != "memory" {
-		return nil, fmt.Errorf("bench: store %q: memory is the only one", o.Store)
+	d := s.Defaults
+	if o.Peer == riverPeer {
+		d = riverDefaults
+	}
+	o = o.or(d)
+	if !slices.Contains(s.on(), o.Store) {
+		return nil, fmt.Errorf("bench: %s: store %q: want one of %v", s.Name, o.Store, s.on())
 	}
 	o.GOGC = cmp.Or(o.GOGC, recommendedGOGC)
 	defer debug.SetGCPercent(debug.SetGCPercent(o.GOGC))
-	r := newResult(s.Name, log)
-	r.set("gogc", float64(o.GOGC))
-	r.set("rounds", float64(max(o.Rounds, 1)))
 	before := processCPU()
-	if err := s.run(ctx, o, r); err != nil {
+	r := newResult(s.Name, log)
+	err := error(nil)
+	if o.Store == onJournal {
+		r, err = s.onDisk(ctx, o, log, quiet)
+	} else {
+		err = s.run(ctx, o, r)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("bench: %s: %w", s.Name, err)
 	}
+	r.set("gogc", float64(o.GOGC))
+	r.set("rounds", float64(max(o.Rounds, 1)))
 	r.set("cpu_s", (processCPU() - before).Seconds())
 	r.setDefault("rss_bytes", float64(residentBytes()))
 	r.finish()
 	return r, nil
 }
+
+// on returns the stores that the scenario can be run on.
+func (s Scenario) on() []string { return strings.Fields(cmp.Or(s.stores, inMemory)) }
 
 // or fills in what is zero from d.
 func (o Options) or(d Options) Options {
@@ -85,14 +103,9 @@ func (o Options) or(d Options) Options {
 	if o.Duration == 0 {
 		o.Duration = d.Duration
 	}
-	if o.Store == "" {
-		o.Store = "memory"
-	}
-	if o.Only == "" {
-		o.Only = d.Only
-	}
-	if o.Peer == "" {
-		o.Peer = d.Peer
-	}
+	o.Store = cmp.Or(o.Store, d.Store, inMemory)
+	o.Dir = cmp.Or(o.Dir, d.Dir, ".")
+	o.Only = cmp.Or(o.Only, d.Only)
+	o.Peer = cmp.Or(o.Peer, d.Peer)
 	return o
 }

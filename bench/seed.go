@@ -12,6 +12,7 @@ var seedScenario = Scenario{
 	About:    "the article's workload: delays of 0 to 30 s, handlers that sleep 50, 200 or 800 ms (-table: with few workers)",
 	Defaults: Options{Rounds: 1, Duration: 30 * time.Second, Tasks: 100_000, Workers: 2_000},
 	Tiny:     Options{Rounds: 1, Duration: 200 * time.Millisecond, Tasks: 200, Workers: 200},
+	stores:   "memory journal",
 	run:      runSeed,
 }
 
@@ -38,7 +39,7 @@ func runSeed(ctx context.Context, o Options, r *Result) error {
 	var late spread
 	var rates []float64
 	for round := range o.Rounds {
-		got, err := seedOnce(ctx, r, o.Tasks, o.Duration, o.Workers)
+		got, err := seedOnce(ctx, r, o.place(), o.Tasks, o.Duration, o.Workers)
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func seedTable(ctx context.Context, o Options, r *Result) error {
 	var all sync.WaitGroup
 	for i, w := range workers {
 		parts[i] = newResult(r.Scenario, r.log)
-		all.Go(func() { rows[i], errs[i] = seedOnce(ctx, parts[i], max(o.Tasks/100, 1), o.Duration, w) })
+		all.Go(func() { rows[i], errs[i] = seedOnce(ctx, parts[i], o.place(), max(o.Tasks/100, 1), o.Duration, w) })
 	}
 	all.Wait()
 	for i, w := range workers {
@@ -85,11 +86,11 @@ func seedTable(ctx context.Context, o Options, r *Result) error {
 
 // seedOnce runs n of the article's tasks. The rate is over the whole run, to the last SUCCESS: with too few workers that
 // is what they can do, and with enough of them the offered rate less the last sleep.
-func seedOnce(ctx context.Context, r *Result, n int, span time.Duration, workers int) (offered, error) {
+func seedOnce(ctx context.Context, r *Result, at place, n int, span time.Duration, workers int) (offered, error) {
 	p, sleeps := seedPlan(n, span)
 	l := newLedger(n, false)
 	clean()
-	s, err := newAx(ctx, l, n, workers, func(i int) { time.Sleep(sleeps[i]) })
+	s, err := newAx(ctx, at, l, n, workers, func(i int) { time.Sleep(sleeps[i]) })
 	if err != nil {
 		return offered{}, err
 	}

@@ -247,7 +247,7 @@ func stormAfterFunc(ctx context.Context, o Options, _ *Result) (*ledger, error) 
 
 func stormAx(ctx context.Context, o Options, r *Result) (*ledger, error) {
 	l := newLedger(o.Tasks, true)
-	s, err := newAx(ctx, l, o.Tasks, o.Workers, nil)
+	s, err := newAx(ctx, o.place(), l, o.Tasks, o.Workers, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,12 @@ import (
 	"github.com/axsched/ax/bench"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	if status, is := bench.Child(); is { // a scenario started us again
+		os.Exit(status)
+	}
+	os.Exit(run(os.Args[1:]))
+}
 
 func run(args []string) int {
 	if len(args) > 1 && args[0] == "run" {
@@ -36,26 +41,13 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "axbench: no scenario %q; try axbench list\n", args[0])
 		return 2
 	}
-	var o bench.Options
-	d := scenario.Defaults
-	flags := flag.NewFlagSet("axbench "+scenario.Name, flag.ContinueOnError)
-	asJSON := flags.Bool("json", false, "print one JSON object on the last line")
+	var o bench.Options // zero where no flag was given, so that a scenario may have other defaults for another peer
 	var to profiles
-	flags.StringVar(&to.cpu, "cpuprofile", "", "write a processor profile to this file")
-	flags.StringVar(&to.allocs, "allocprofile", "", "write a profile of allocations to this file")
-	flags.IntVar(&o.Rounds, "rounds", d.Rounds, "rounds of each subject, in turns")
-	flags.DurationVar(&o.Duration, "duration", d.Duration, "length of an offered window")
-	flags.IntVar(&o.Tasks, "tasks", d.Tasks, "how many tasks")
-	flags.IntVar(&o.Rate, "rate", d.Rate, "tasks per second offered")
-	flags.IntVar(&o.Workers, "workers", d.Workers, "handlers that may run at once")
-	flags.StringVar(&o.Store, "store", "memory", "where tasks are kept: memory")
-	flags.IntVar(&o.Batch, "batch", d.Batch, "submissions per call")
-	flags.IntVar(&o.Submitters, "submitters", d.Submitters, "goroutines that submit")
-	flags.StringVar(&o.Only, "only", d.Only, "throughput: batched or ones; empty for both")
-	flags.StringVar(&o.Peer, "peer", d.Peer, "gocron or afterfunc; empty for both")
-	flags.BoolVar(&o.Table, "table", d.Table, "seed-library: also 4, 8, 16 and 32 workers on a hundredth of the tasks")
-	flags.IntVar(&o.GOGC, "gogc", d.GOGC, "the collector's target, in percent, for ax and peers alike")
-	flags.IntVar(&o.Pending, "pending", d.Pending, "throughput: bound on the tasks that have not ended, at which a submit waits")
+	asJSON := false
+	flags := flagsOf(scenario.Name, &o, bench.Options{}, &to, &asJSON)
+	flags.Usage = func() {
+		flagsOf(scenario.Name, new(bench.Options), scenario.Defaults, new(profiles), new(bool)).PrintDefaults()
+	}
 	if err := flags.Parse(args[1:]); err != nil {
 		return 2
 	}
@@ -68,7 +60,7 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 3
 	}
-	if *asJSON {
+	if asJSON {
 		line, err := r.MarshalJSON() // json.Marshal would escape < and >
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -80,6 +72,29 @@ func run(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// flagsOf returns the flags of a scenario, with d as their defaults.
+func flagsOf(scenario string, o *bench.Options, d bench.Options, to *profiles, asJSON *bool) *flag.FlagSet {
+	flags := flag.NewFlagSet("axbench "+scenario, flag.ContinueOnError)
+	flags.BoolVar(asJSON, "json", false, "print one JSON object on the last line")
+	flags.StringVar(&to.cpu, "cpuprofile", "", "write a processor profile to this file")
+	flags.StringVar(&to.allocs, "allocprofile", "", "write a profile of allocations to this file")
+	flags.IntVar(&o.Rounds, "rounds", d.Rounds, "rounds of each subject, in turns")
+	flags.DurationVar(&o.Duration, "duration", d.Duration, "length of an offered window")
+	flags.IntVar(&o.Tasks, "tasks", d.Tasks, "how many tasks")
+	flags.IntVar(&o.Rate, "rate", d.Rate, "tasks per second offered")
+	flags.IntVar(&o.Workers, "workers", d.Workers, "handlers that may run at once")
+	flags.StringVar(&o.Store, "store", d.Store, "where tasks are kept: memory or journal; empty for memory")
+	flags.StringVar(&o.Dir, "dir", d.Dir, "where journals and databases get a directory of their own; empty for the current one")
+	flags.IntVar(&o.Batch, "batch", d.Batch, "submissions per call")
+	flags.IntVar(&o.Submitters, "submitters", d.Submitters, "goroutines that submit")
+	flags.StringVar(&o.Only, "only", d.Only, "throughput: batched or ones; restart: clean or kill; peers -peer river-sqlite: now; empty for all")
+	flags.StringVar(&o.Peer, "peer", d.Peer, "gocron, afterfunc or river-sqlite; empty for the first two")
+	flags.BoolVar(&o.Table, "table", d.Table, "seed-library: also 4, 8, 16 and 32 workers on a hundredth of the tasks")
+	flags.IntVar(&o.GOGC, "gogc", d.GOGC, "the collector's target, in percent, for ax and peers alike")
+	flags.IntVar(&o.Pending, "pending", d.Pending, "throughput: bound on the tasks that have not ended, at which a submit waits")
+	return flags
 }
 
 // profiles are where to write profiles to; empty: none.
