@@ -106,7 +106,7 @@ func restartOnce(ctx context.Context, o Options, r *Result, far int, kill bool) 
 		return got, was, err
 	}
 	defer os.RemoveAll(dir)
-	with := restartWith{Dir: dir, Far: far, Due: restartDue, Soon: restartSoon, GOGC: o.GOGC, 
+	with := restartWith{Dir: dir, Far: far, Due: restartDue, Soon: restartSoon, GOGC: o.GOGC,
 		After: restartAfter + time.Duration(far)*restartEach, WaitMost: stall}
 	c, err := startChild(ctx, "restart-fill", with)
 	if err != nil {
