@@ -103,7 +103,7 @@ func salvage(cfg Config, open func(string) (disk.File, error)) (*Backend, *Repor
 	if err != nil {
 		return nil, nil, fmt.Errorf("journal: listing the directory: %w", err)
 	}
-	var chain []found
+	all := map[uint64]found{}
 	for _, name := range names {
 		number := numberOf(name)
 		if number == 0 {
@@ -121,10 +121,11 @@ func salvage(cfg Config, open func(string) (disk.File, error)) (*Backend, *Repor
 			return nil, nil, err
 		}
 		if f.file != nil {
-			chain = append(chain, f)
+			all[number] = f
 			report.Partitions = max(report.Partitions, int(f.head.Partitions))
 		}
 	}
+	chain := report.chain(all)
 	if len(chain) == 0 {
 		return nil, report, nil
 	}
@@ -148,6 +149,38 @@ func salvage(cfg Config, open func(string) (disk.File, error)) (*Backend, *Repor
 	b.opening = false
 	report.sum(b, &r)
 	return b, report, nil
+}
+
+// chain puts the files into their order, and notes those that are missing between them. It closes what is not of the log.
+func (report *Report) chain(all map[uint64]found) (chain []found) {
+	numbers := slices.Sorted(maps.Keys(all))
+	below := func(n uint64) uint64 { // the next one that is there
+		if i, _ := slices.BinarySearch(numbers, n); i > 0 {
+			return numbers[i-1]
+		}
+		return 0
+	}
+	for n := below(1 << 63); n != 0; {
+		f := all[n]
+		chain = append(chain, f)
+		delete(all, n)
+		switch before := f.head.Before; {
+		case f.head.Number == 0: // its head is damaged
+			n = below(n)
+		case before != 0 && all[before].file == nil && before >= f.head.Oldest:
+			report.Damage = append(report.Damage, Damage{Corrupt: Corrupt{File: segmentName(before), Reason: "the file is missing"}})
+			n = below(before)
+		case all[before].file == nil: // it was let go
+			n = 0
+		default:
+			n = before
+		}
+	}
+	for _, f := range all {
+		f.file.Close()
+	}
+	slices.Reverse(chain)
+	return chain
 }
 
 // sum counts what there is.
