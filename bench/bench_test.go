@@ -77,6 +77,9 @@ func checkJSON(t *testing.T, js []byte, name string) {
 		t.Errorf("submitted is not the sum of what follows it: %s", js)
 	}
 	for _, key := range []string{"early", "lost", "duplicates", "refused", "failed"} {
+		if key == "failed" && name == "drill" {
+			continue // tasks that kill their process must end so
+		}
 		if got[key] != 0.0 {
 			t.Errorf("%s is %v", key, got[key])
 		}

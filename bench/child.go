@@ -23,6 +23,7 @@ const (
 // parts are what a child may be. It reads what its parent says from in, line by line, and tells out, a line at a time: the
 // parent has every line whose write returned, however the child ends.
 var parts = map[string]func(ctx context.Context, with []byte, in *bufio.Scanner, out io.Writer) error{
+	"drill":        drillPart,
 	"restart-fill": fillPart,
 	"restart-open": openPart,
 }

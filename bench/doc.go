@@ -20,6 +20,7 @@
 //   - Due times are drawn before the clock starts, and nothing is dropped: warm-up counts.
 //   - A peer runs in the same process, in turns with ax, round by round; medians of rounds are compared.
 //   - A run on a disk stands between two probes of it, and is measured again, visibly, if the disk was busy.
+//   - Where processes are killed the ledger is in one that is not: it has what a handler told before the handler goes on.
 //   - The ledger takes no lock and allocates nothing while a load runs; a collection runs before each round.
 //
 // # Not guaranteed

@@ -24,6 +24,7 @@ type Options struct {
 	Submitters int    // goroutines that submit
 	Only       string // throughput: batched or ones; restart: clean or kill; river-sqlite: now; empty: all
 	Peer       string // afterfunc, gocron, river-sqlite; empty: the first two
+	Kind       string // drill: kill
 	Table      bool   // seed-library: also few workers on a hundredth of the tasks
 	GOGC       int    // percent, as debug.SetGCPercent takes it, for us and for peers; 0: recommendedGOGC
 	Pending    int    // throughput: bound on the tasks that have not ended
@@ -36,13 +37,14 @@ type Scenario struct {
 	Defaults Options // what zero Options mean here
 	Tiny     Options // sizes that take a few seconds at most, for the smoke test
 	stores   string  // what -store may say; empty: memory only
+	untimed  bool    // what it finds does not depend on how fast the disk is
 	run      func(ctx context.Context, o Options, r *Result) error
 }
 
 // Scenarios returns all scenarios, in the order of `axbench list`.
 func Scenarios() []Scenario {
 	return []Scenario{wheelScenario, throughputScenario, latenessScenario, seedScenario, memoryScenario,
-		peersScenario, restartScenario, locScenario}
+		peersScenario, restartScenario, drillScenario, locScenario}
 }
 
 // Find returns the scenario with a name.
@@ -71,7 +73,7 @@ func (s Scenario) Run(ctx context.Context, o Options, log io.Writer) (*Result, e
 	before := processCPU()
 	r := newResult(s.Name, log)
 	err := error(nil)
-	if o.Store == onJournal {
+	if o.Store == onJournal && !s.untimed {
 		r, err = s.onDisk(ctx, o, log, quiet)
 	} else {
 		err = s.run(ctx, o, r)
@@ -107,5 +109,6 @@ func (o Options) or(d Options) Options {
 	o.Dir = cmp.Or(o.Dir, d.Dir, ".")
 	o.Only = cmp.Or(o.Only, d.Only)
 	o.Peer = cmp.Or(o.Peer, d.Peer)
+	o.Kind = cmp.Or(o.Kind, d.Kind)
 	return o
 }

@@ -91,6 +91,7 @@ func flagsOf(scenario string, o *bench.Options, d bench.Options, to *profiles, a
 	flags.IntVar(&o.Submitters, "submitters", d.Submitters, "goroutines that submit")
 	flags.StringVar(&o.Only, "only", d.Only, "throughput: batched or ones; restart: clean or kill; peers -peer river-sqlite: now; empty for all")
 	flags.StringVar(&o.Peer, "peer", d.Peer, "gocron, afterfunc or river-sqlite; empty for the first two")
+	flags.StringVar(&o.Kind, "kind", d.Kind, "drill: what goes wrong")
 	flags.BoolVar(&o.Table, "table", d.Table, "seed-library: also 4, 8, 16 and 32 workers on a hundredth of the tasks")
 	flags.IntVar(&o.GOGC, "gogc", d.GOGC, "the collector's target, in percent, for ax and peers alike")
 	flags.IntVar(&o.Pending, "pending", d.Pending, "throughput: bound on the tasks that have not ended, at which a submit waits")
