@@ -122,52 +122,58 @@ func (r *rig) is(err, want error) {
 // TestSyncFails fails one sync: the call that waits for it is told that nobody knows, everything later is refused with the
 // cause, no later sync that would succeed is tried, and what was confirmed before is there after a restart.
 func TestSyncFails(t *testing.T) {
-	r := newRig(t, journal.Config{})
-	r.must(ax.Batch{Create: []*ax.Task{task("before")}})
-	r.fs.FailSync(1)
-	err := r.apply(ax.Batch{Create: []*ax.Task{task("unknown")}})
-	r.is(err, ax.ErrUnknown)
-	syncs := r.fs.Syncs()
-	err = r.apply(ax.Batch{Create: []*ax.Task{task("after")}})
-	r.is(err, ax.ErrClosed)
-	if !strings.Contains(fmt.Sprint(err), "syncing") || !strings.Contains(fmt.Sprint(err), "opened anew") {
-		t.Errorf("the error does not say what happened and what to do: %v", err)
-	}
-	ctx := t.Context()
-	_, err = r.b.Submit(ctx, 0, []ax.Entry{{ID: "e", Verb: ax.VerbCancel, Target: "x"}})
-	r.is(err, ax.ErrClosed)
-	_, err = r.b.Open(ctx, 0, r.token)
-	r.is(err, ax.ErrClosed)
-	_, err = r.b.Get(ctx, "before")
-	r.is(err, ax.ErrClosed)
-	_, err = r.b.Put(ctx, "job", "j", 0, []byte("x"))
-	r.is(err, ax.ErrClosed)
-	r.is(r.b.Archive().Append(ctx, nil, []ax.Fact{{ID: "f"}}), ax.ErrClosed)
-	if r.fs.Syncs() != syncs {
-		t.Error("a sync was tried again after one had failed")
-	}
-	r.restart(r.fs.PowerCut(rand.New(rand.NewPCG(1, 1))))
-	if _, err := r.b.Get(ctx, "before"); err != nil {
-		t.Errorf("what was confirmed: %v", err)
-	}
-	if _, err := r.b.Get(ctx, "after"); !errors.Is(err, ax.ErrNoTask) {
-		t.Errorf("what was refused: %v", err)
-	}
-	r.b.Close()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, journal.Config{})
+		synctest.Wait() // the next segment is there: its writes are not the ones to fail
+		r.must(ax.Batch{Create: []*ax.Task{task("before")}})
+		r.fs.FailSync(1)
+		err := r.apply(ax.Batch{Create: []*ax.Task{task("unknown")}})
+		r.is(err, ax.ErrUnknown)
+		syncs := r.fs.Syncs()
+		err = r.apply(ax.Batch{Create: []*ax.Task{task("after")}})
+		r.is(err, ax.ErrClosed)
+		if !strings.Contains(fmt.Sprint(err), "syncing") || !strings.Contains(fmt.Sprint(err), "opened anew") {
+			t.Errorf("the error does not say what happened and what to do: %v", err)
+		}
+		ctx := t.Context()
+		_, err = r.b.Submit(ctx, 0, []ax.Entry{{ID: "e", Verb: ax.VerbCancel, Target: "x"}})
+		r.is(err, ax.ErrClosed)
+		_, err = r.b.Open(ctx, 0, r.token)
+		r.is(err, ax.ErrClosed)
+		_, err = r.b.Get(ctx, "before")
+		r.is(err, ax.ErrClosed)
+		_, err = r.b.Put(ctx, "job", "j", 0, []byte("x"))
+		r.is(err, ax.ErrClosed)
+		r.is(r.b.Archive().Append(ctx, nil, []ax.Fact{{ID: "f"}}), ax.ErrClosed)
+		if r.fs.Syncs() != syncs {
+			t.Error("a sync was tried again after one had failed")
+		}
+		r.restart(r.fs.PowerCut(rand.New(rand.NewPCG(1, 1))))
+		if _, err := r.b.Get(ctx, "before"); err != nil {
+			t.Errorf("what was confirmed: %v", err)
+		}
+		if _, err := r.b.Get(ctx, "after"); !errors.Is(err, ax.ErrNoTask) {
+			t.Errorf("what was refused: %v", err)
+		}
+		r.b.Close()
+	})
 }
 
 // TestWriteFails fails one write with EIO: the journal stops.
 func TestWriteFails(t *testing.T) {
-	r := newRig(t, journal.Config{})
-	r.must(ax.Batch{Create: []*ax.Task{task("before")}})
-	r.fs.FailWrite(1)
-	r.is(r.apply(ax.Batch{Create: []*ax.Task{task("x")}}), ax.ErrClosed)
-	r.is(r.apply(ax.Batch{Create: []*ax.Task{task("x")}}), ax.ErrClosed)
-	r.restart(r.fs.Kill())
-	if n := r.live(); n != 1 {
-		t.Errorf("%d tasks after the restart, want 1", n)
-	}
-	r.b.Close()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, journal.Config{})
+		synctest.Wait() // the next segment is there: its writes are not the ones to fail
+		r.must(ax.Batch{Create: []*ax.Task{task("before")}})
+		r.fs.FailWrite(1)
+		r.is(r.apply(ax.Batch{Create: []*ax.Task{task("x")}}), ax.ErrClosed)
+		r.is(r.apply(ax.Batch{Create: []*ax.Task{task("x")}}), ax.ErrClosed)
+		r.restart(r.fs.Kill())
+		if n := r.live(); n != 1 {
+			t.Errorf("%d tasks after the restart, want 1", n)
+		}
+		r.b.Close()
+	})
 }
 
 // TestReadFails fails one read: the call says so, and nothing else is harmed.
