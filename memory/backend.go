@@ -59,6 +59,7 @@ var (
 	_ ax.Store        = (*Backend)(nil)
 	_ ax.InboxWatcher = (*Backend)(nil)
 	_ ax.Finisher     = (*Backend)(nil)
+	_ ax.Pipeliner    = (*Backend)(nil)
 	_ ax.Registry     = (*Backend)(nil)
 	_ ax.Archive      = (*Archive)(nil)
 )

@@ -57,6 +57,11 @@ func (b *Backend) Apply(ctx context.Context, batches []*ax.Batch) []error {
 	return errs
 }
 
+// Begin is Apply, done before it returns: memory waits for nothing; see ax.Pipeliner.
+func (b *Backend) Begin(batches []*ax.Batch, done func(errs []error)) {
+	done(b.Apply(context.Background(), batches))
+}
+
 // failedBefore reports whether an earlier batch of the same partition failed. The list is as long as a node's
 // partitions, so that no set is needed.
 func failedBefore(batches []*ax.Batch, errs []error, p ax.Partition) bool {
