@@ -23,6 +23,7 @@ type broken struct {
 	prune  func(context.Context, ax.Partition, ax.Token, ax.Time, int) (ax.Time, error)
 	close  func() error
 	watch  func(context.Context, ax.Partition) (<-chan struct{}, error)
+	begin  func([]*ax.Batch, func([]error))
 }
 
 func (b *broken) Submit(ctx context.Context, p ax.Partition, e []ax.Entry) ([]ax.Answer, error) {
@@ -37,14 +38,15 @@ func (b *broken) Get(ctx context.Context, id string) (*ax.Task, error)        { 
 func (b *broken) Prune(ctx context.Context, p ax.Partition, t ax.Token, now ax.Time, keep int) (ax.Time, error) {
 	return b.prune(ctx, p, t, now, keep)
 }
-func (b *broken) Close() error { return b.close() }
+func (b *broken) Begin(l []*ax.Batch, done func([]error)) { b.begin(l, done) }
+func (b *broken) Close() error                            { return b.close() }
 func (b *broken) WatchInbox(ctx context.Context, p ax.Partition) (<-chan struct{}, error) {
 	return b.watch(ctx, p)
 }
 
 // whole returns a broken store in which nothing is broken yet.
 func whole(m *memory.Backend) *broken {
-	return &broken{m, m.Submit, m.Open, m.Scan, m.Apply, m.Get, m.Prune, m.Close, m.WatchInbox}
+	return &broken{m, m.Submit, m.Open, m.Scan, m.Apply, m.Get, m.Prune, m.Close, m.WatchInbox, m.Begin}
 }
 
 // each rewrites every batch before it is applied.

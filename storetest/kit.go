@@ -36,7 +36,7 @@ type Case struct {
 // Cases returns the suite, in the order of the contract.
 func Cases() []Case {
 	var all []Case
-	for _, part := range [][]Case{taskCases(), batchCases(), fenceCases(), inboxCases(), answerCases(), scanCases(), recordCases(), restCases(), lifeCases()} {
+	for _, part := range [][]Case{taskCases(), batchCases(), fenceCases(), inboxCases(), answerCases(), scanCases(), recordCases(), restCases(), pipeCases(), lifeCases()} {
 		all = append(all, part...)
 	}
 	return all

@@ -525,6 +525,61 @@ var mutants = map[string]func(*broken){
 			}
 		})
 	},
+	"Begin takes up the first batch only": func(b *broken) {
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			b.Backend.Begin(l[:1], func(errs []error) { done(append(errs, make([]error, len(l)-1)...)) })
+		}
+	},
+	"Begin takes up later": func(b *broken) {
+		var late []func()
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			if late = append(late, func() { b.Backend.Begin(l, done) }); len(late) == 2 {
+				late[1]()
+				late[0]()
+				late = nil
+			}
+		}
+	},
+	"Begin is done twice": func(b *broken) {
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			b.Backend.Begin(l, func(errs []error) { done(errs); done(errs) })
+		}
+	},
+	"Begin is done in the wrong order": func(b *broken) {
+		var late []func()
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			b.Backend.Begin(l, func(errs []error) { late = append(late, func() { done(errs) }) })
+			if len(late) == 2 || len(l) > 1 || l[0].Number > 20 {
+				for i := range late {
+					late[len(late)-1-i]()
+				}
+				late = nil
+			}
+		}
+	},
+	"Begin refuses nothing": func(b *broken) {
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			b.Backend.Begin(l, func(errs []error) { done(make([]error, len(errs))) })
+		}
+	},
+	"Begin keeps the batch": func(b *broken) {
+		kept := map[string]*ax.Batch{}
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			for _, c := range l {
+				for _, f := range c.Facts {
+					kept[f.ID] = c
+				}
+			}
+			b.Backend.Begin(l, done)
+		}
+		b.pages(func(r ax.ScanRequest, p *ax.Page) {
+			for i := range p.Facts {
+				if c := kept[p.Facts[i].ID]; c != nil && r.Index == ax.IndexFacts {
+					p.Facts[i] = c.Facts[0]
+				}
+			}
+		})
+	},
 	"a return value is the store's": func(b *broken) {
 		var page *ax.Page
 		b.pages(func(r ax.ScanRequest, p *ax.Page) {
