@@ -21,6 +21,7 @@ const kind = "bench"
 
 // axSubject is ax in this process.
 type axSubject struct {
+	ctx      context.Context // of the run: where a store is stuck, submits end with it
 	s        *sched.Scheduler
 	home     home
 	id       func(i int) string
@@ -63,7 +64,7 @@ func newBoundedAx(ctx context.Context, at place, l *ledger, n, pending, workers 
 	if err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	a := &axSubject{s: s, home: h, id: idsOf(n), payload: 8}
+	a := &axSubject{ctx: ctx, s: s, home: h, id: idsOf(n), payload: 8}
 	l.begin()
 	return a, nil
 }
@@ -108,7 +109,6 @@ func (a *axSubject) answered(l *ledger, from, to int, now int64) {
 }
 
 func (a *axSubject) submit(l *ledger, from, to int, now int64) {
-	ctx := context.Background()
 	b, _ := a.buffers.Get().(*buffer)
 	if b == nil {
 		b = new(buffer)
@@ -120,10 +120,10 @@ func (a *axSubject) submit(l *ledger, from, to int, now int64) {
 		b.submissions = append(b.submissions, a.one(l, i, now, b.payloads[a.payload*(i-from):a.payload*(i-from+1)]))
 	}
 	if to-from == 1 {
-		answer, err := a.s.Submit(ctx, b.submissions[0])
+		answer, err := a.s.Submit(a.ctx, b.submissions[0])
 		a.note(l, from, answer, err)
 	} else {
-		answers, err := a.s.SubmitMany(ctx, b.submissions)
+		answers, err := a.s.SubmitMany(a.ctx, b.submissions)
 		for i := from; i < to; i++ {
 			if err != nil {
 				a.note(l, i, ax.Answer{}, err)
@@ -190,7 +190,9 @@ func (a *axSubject) settle(ctx context.Context, l *ledger, from, to int) error {
 const stall = 20 * time.Second
 
 func (a *axSubject) stop(l *ledger, submitted int) tally {
-	receipt, err := a.s.Stop(context.Background())
+	bound, cancel := context.WithTimeout(context.Background(), stall) // of its own: what a run that was given up left is told too
+	defer cancel()
+	receipt, err := a.s.Stop(bound)
 	t := tally{submitted: submitted, pending: len(receipt.Returned) + len(receipt.Running)}
 	if err != nil {
 		t.faults = append(t.faults, fmt.Sprintf("stop: %v", err))

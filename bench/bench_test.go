@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +38,9 @@ func TestPeerRiver(t *testing.T) {
 
 func smoke(t *testing.T, s Scenario, o Options, store string) {
 	o.Store, o.Dir = store, t.TempDir()
-	r, err := s.Run(t.Context(), o, t.Output())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // one that is stuck fails, and the others still run
+	defer cancel()
+	r, err := s.Run(ctx, o, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +54,31 @@ func smoke(t *testing.T, s Scenario, o Options, store string) {
 	checkJSON(t, js, s.Name)
 	if left, err := os.ReadDir(o.Dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestStuckStore: a store that does not answer ends the run with its context, and is no good result.
+func TestStuckStore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l := newLedger(2, false)
+	full := make(chan struct{})
+	a, err := newBoundedAx(ctx, place{store: inMemory}, l, 2, 1, 1, func(int) { <-full }) // room for one, which does not end
+	if err != nil {
+		t.Fatal(err)
+	}
+	submitted := make(chan struct{})
+	go func() {
+		flood(a, l, 2, 1, 1)
+		close(submitted)
+	}()
+	for a.s.Stats().Waiting == 0 { // until the second submit waits for room
+		runtime.Gosched()
+	}
+	cancel()
+	<-submitted // while there is still no room
+	close(full)
+	if u := a.stop(l, 2); u.refused != 1 || u.check() == nil {
+		t.Errorf("%d refused, wrong: %q", u.refused, u.check())
 	}
 }
 

@@ -36,18 +36,18 @@ func runRiver(ctx context.Context, o Options, r *Result) error {
 	ours := &durable{rival: rival{name: "ax", start: func(l *ledger, n int) (subject, error) {
 		return newAx(ctx, place{onJournal, o.Dir}, l, n, riverWorkers, nil)
 	}}}
-	all := []*durable{ours} // ours takes its turn before each of the others
+	all := []*durable{ours}
 	for _, synchronous := range []string{"FULL", "NORMAL"} {
 		all = append(all, &durable{rival: rival{name: "river " + synchronous, start: func(l *ledger, _ int) (subject, error) {
 			return newRiver(o.Dir, synchronous, l)
 		}}})
 	}
 	for round := range o.Rounds {
-		for _, d := range []*durable{ours, all[1], ours, all[2]} {
+		for _, d := range all {
 			if err := d.round(ctx, o, r); err != nil {
 				return fmt.Errorf("%s: %w", d.name, err)
 			}
-			r.progress("round %d: %-12s %.0f/s", round+1, d.name, d.perSecond[len(d.perSecond)-1])
+			r.progress("round %d: %-12s %.0f/s", round+1, d.name, d.perSecond[round])
 		}
 	}
 	r.set("per_s", median(ours.perSecond))

@@ -57,6 +57,9 @@ func Find(name string) (Scenario, bool) {
 	return Scenario{}, false
 }
 
+// most is how long a run may take: longer than any, so that one whose store is stuck ends and says so.
+const most = 30 * time.Minute
+
 // Run runs the scenario and tells log how it goes. The Result is complete if the error is nil; that something in it is
 // wrong is not an error.
 func (s Scenario) Run(ctx context.Context, o Options, log io.Writer) (*Result, error) {
@@ -70,6 +73,8 @@ func (s Scenario) Run(ctx context.Context, o Options, log io.Writer) (*Result, e
 	}
 	o.GOGC = cmp.Or(o.GOGC, recommendedGOGC)
 	defer debug.SetGCPercent(debug.SetGCPercent(o.GOGC))
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("not done after %v", most))
+	defer cancel()
 	before := processCPU()
 	r := newResult(s.Name, log)
 	err := error(nil)
