@@ -77,6 +77,9 @@ var importTable = []edge{
 	{"journal", "net", nil, nil, "embedding a journal opens no socket"},
 	{"...", "ax/internal/disk/faulty", nil, nil, "a file system that fails is for tests"},
 
+	{"once", "ax/...", nil, nil, "a guard knows the words and database/sql"},
+	{"outbox", "ax/...", nil, nil, "whoever submits is an interface"},
+
 	{"sched", "ax/...", []string{"ax/memory", "ax/internal/engine", "ax/internal/pool", "ax/internal/clock", "ax/internal/invariant"}, nil,
 		"the driver reaches wheel and ready through the engine, and stores through the seams (memory is its default)"},
 	{"sched", "net", nil, nil, "embedding a scheduler opens no socket"},

@@ -1,0 +1,222 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/axsched/ax"
+)
+
+// Submitter is where tasks go: a *sched.Scheduler is one. If it also has Get, as that has, a row of which nobody knows whether it is in can be
+// looked up.
+type Submitter interface {
+	SubmitMany(ctx context.Context, subs []ax.Submission) ([]ax.Answer, error)
+}
+
+type finder interface {
+	Get(ctx context.Context, id string) (*ax.Task, error)
+}
+
+// Relay relays rows until ctx ends, and returns ctx's error. What goes wrong meanwhile is tried again; log, if not nil, is told of it.
+// Several relays, in one process or many, share the work.
+func (b *Box) Relay(ctx context.Context, db *sql.DB, to Submitter, log func(error)) error {
+	if log == nil {
+		log = func(error) {}
+	}
+	for {
+		n, err := b.RelayOnce(ctx, db, to)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			log(err)
+		}
+		if n == b.cfg.Batch && err == nil { // there may be more
+			continue
+		}
+		wait := time.NewTimer(b.cfg.Every/2 + rand.N(b.cfg.Every)) // so that many relays do not look all at once
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		case <-b.nudge:
+		}
+		wait.Stop()
+	}
+}
+
+// taken is a row that this relay has to itself until due.
+type taken struct {
+	seq, made, tried, due int64
+	tries                 int
+	id                    string
+	text                  []byte
+	sub                   ax.Submission
+}
+
+// RelayOnce relays at most one batch and returns how many rows it took. Rows that could not be submitted now wait again; the error says why.
+func (b *Box) RelayOnce(ctx context.Context, db *sql.DB, to Submitter) (int, error) {
+	rows, err := b.take(ctx, db)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	var errs []error
+	var subs []ax.Submission
+	var good []*taken
+	now := time.Now()
+	for _, r := range rows {
+		if r.sub, err = submission(r.id, r.text, r.tried, now); err != nil {
+			errs = append(errs, b.setAside(ctx, db, r, err))
+			continue
+		}
+		subs, good = append(subs, r.sub), append(good, r)
+	}
+	if len(subs) == 0 {
+		return len(rows), errors.Join(errs...)
+	}
+	answers, err := to.SubmitMany(ctx, subs)
+	if err == nil && len(answers) != len(subs) {
+		err = fmt.Errorf("%d answers to %d submissions", len(answers), len(subs))
+	}
+	if err != nil { // nobody knows what is in: it is tried again when TakeFor is over
+		return len(rows), errors.Join(append(errs, fmt.Errorf("ax: outbox: %w", err))...)
+	}
+	var in []any
+	for i, r := range good {
+		switch a := answers[i]; {
+		case a.Code == ax.Made, a.Code == ax.Known, a.Code == ax.Accepted, b.found(ctx, to, r, a):
+			in = append(in, r.seq)
+		case later(a):
+			errs = append(errs, b.giveBack(ctx, db, r, a.Err))
+		default:
+			errs = append(errs, b.setAside(ctx, db, r, reason(a)))
+		}
+	}
+	if len(in) > 0 {
+		if _, err := db.ExecContext(ctx, b.removal(len(in)), in...); err != nil { // they are tried again, and known
+			errs = append(errs, fmt.Errorf("ax: outbox: deleting %d rows that are in: %w", len(in), err))
+		}
+	}
+	return len(rows), errors.Join(errs...)
+}
+
+// take takes rows that are ready for this relay alone. Another relay that wants the same at the same time gets the others.
+func (b *Box) take(ctx context.Context, db *sql.DB) ([]*taken, error) {
+	now := time.Now()
+	found, err := b.ready(ctx, db, now)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ax: outbox: begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after a commit
+	due := now.Add(b.cfg.TakeFor).UnixMicro()
+	var mine []*taken
+	for _, r := range found {
+		first := r.tried == 0
+		if first {
+			r.tried = now.UnixMicro()
+		}
+		got, err := tx.ExecContext(ctx, b.sql.take, due, r.tried, r.seq, r.due)
+		if err != nil {
+			return nil, fmt.Errorf("ax: outbox: taking a row: %w", err)
+		}
+		if n, err := got.RowsAffected(); err != nil || n == 0 {
+			continue // another relay has it
+		}
+		if r.due = due; first {
+			r.tried = 0 // nothing can be in before this try
+		}
+		mine = append(mine, r)
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, fmt.Errorf("ax: outbox: commit: %w", err)
+	}
+	return mine, nil
+}
+
+func (b *Box) ready(ctx context.Context, db *sql.DB, now time.Time) (list []*taken, err error) {
+	rows, err := db.QueryContext(ctx, b.sql.ready, now.UnixMicro(), b.cfg.Batch)
+	if err != nil {
+		return nil, fmt.Errorf("ax: outbox: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r := new(taken)
+		if err := rows.Scan(&r.seq, &r.id, &r.text, &r.made, &r.tried, &r.due, &r.tries); err != nil {
+			return nil, fmt.Errorf("ax: outbox: %w", err)
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+// found reports whether a submission that is too old to be told from a repeat is there all the same.
+func (b *Box) found(ctx context.Context, to Submitter, r *taken, a ax.Answer) bool {
+	f, ok := to.(finder)
+	if a.Code != ax.Expired || !ok {
+		return false
+	}
+	_, err := f.Get(ctx, r.id)
+	return err == nil
+}
+
+// later reports whether a submission that was refused made no task, and may be taken another time.
+func later(a ax.Answer) bool {
+	if a.Code != ax.Refused {
+		return false
+	}
+	for _, err := range []error{ax.ErrFull, ax.ErrNoSpace, ax.ErrClosed, ax.ErrFenced, ax.ErrUnknown} {
+		if errors.Is(a.Err, err) {
+			return true
+		}
+	}
+	return false
+}
+
+func reason(a ax.Answer) error {
+	switch {
+	case a.Code == ax.Conflict:
+		return ax.ErrConflict
+	case a.Code == ax.Expired:
+		return fmt.Errorf("a try some time ago may have made it, and it may have ended and been forgotten: %w", ax.ErrExpired)
+	case a.Err != nil:
+		return a.Err
+	}
+	return fmt.Errorf("answered %s", a.Code)
+}
+
+// giveBack lets a row wait again, longer each time. If it is certain that no try has made a task the count of what is remembered begins
+// anew with the next.
+func (b *Box) giveBack(ctx context.Context, db *sql.DB, r *taken, cause error) error {
+	tried := r.tried
+	if tried == 0 && errors.Is(cause, ax.ErrUnknown) {
+		tried = r.due - b.cfg.TakeFor.Microseconds()
+	}
+	wait := min(b.cfg.Every<<min(r.tries, 10), time.Minute)
+	if _, err := db.ExecContext(ctx, b.sql.back, time.Now().Add(wait).UnixMicro(), tried, clip(cause), r.seq, r.due); err != nil {
+		return fmt.Errorf("ax: outbox %s: giving it back: %w", r.id, err)
+	}
+	return fmt.Errorf("ax: outbox %s: not now: %w", r.id, cause)
+}
+
+func (b *Box) setAside(ctx context.Context, db *sql.DB, r *taken, cause error) error {
+	if _, err := db.ExecContext(ctx, b.sql.aside, clip(cause), r.seq, r.due); err != nil {
+		return fmt.Errorf("ax: outbox %s: setting it aside: %w", r.id, err)
+	}
+	return fmt.Errorf("ax: outbox %s: set aside: %w", r.id, cause)
+}
+
+func clip(err error) string {
+	const most = 1000
+	s := fmt.Sprint(err)
+	if len(s) > most {
+		s = s[:most]
+	}
+	return s
+}
