@@ -166,6 +166,7 @@ func (e *Engine) create(t *ax.Task) {
 		}
 	}
 	e.node.Counts.gauge(t.State, 1)
+	e.recent.note(t)
 	e.out.tally[0]++
 	if it.pos != 0 {
 		e.replace(it)

@@ -51,6 +51,10 @@ func (e *Engine) claim(l *Lane) bool {
 		Run: t.Run, N: t.Attempt, Token: ax.AttemptToken{Token: e.token, Claim: e.node.claims}, Executor: e.cfg.Name,
 		Ready: t.At + ax.Time(it.late)*100, Claimed: now, Deadline: now.Add(t.Timeout.Duration()), Prev: t.Last,
 	}
+	if e.recent.clear(&t) {
+		e.claimEarly(it, &t)
+		return true
+	}
 	e.set(it, &t)
 	e.send(it)
 	return true
@@ -60,10 +64,12 @@ func (e *Engine) claim(l *Lane) bool {
 const maxHistory = 100
 
 // send has an attempt handed to a worker, once its claim is safe.
-func (e *Engine) send(it *item) {
+func (e *Engine) send(it *item) { e.sendWith(e.out, it) }
+
+func (e *Engine) sendWith(o *Output, it *item) {
 	it.where, it.onWall, it.over = running, false, false
-	e.out.Sends = append(e.out.Sends, it.task)
-	e.out.sent = append(e.out.sent, it)
+	o.Sends = append(o.Sends, it.task)
+	o.sent = append(o.sent, it)
 }
 
 // handed begins to watch over an attempt: its timer is the deadline. The timeout counts from here, so that a store that

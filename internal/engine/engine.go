@@ -2,7 +2,7 @@
 // no random source but the one it is handed. It schedules for every home alike, and a simulator drives it as it is.
 //
 // An Engine holds one partition whose owner this process is. Time, requests and reports go in by method calls; what is
-// to be done comes out as an Output, in the order it must happen: persist Batch, and only once that is durable, send
+// to be done comes out as an Output, in the order it must happen: persist Batch, and only once that is as durable as it asks, send
 // Sends, answer Replies, archive Ended. A Node holds the engines of one process, merges what they have ready, hands out
 // capacity, and knows what its own workers hold. The driver (package sched) adds goroutines and a store.
 //
@@ -13,7 +13,8 @@
 //
 // Guaranteed: an attempt is claimed only when it is due on the clock its task follows, only once until a report, a
 // person or the lost policy has ended it, and only after its batch was built; every task that was admitted is in
-// exactly one place; terminal tasks do not change.
+// exactly one place; terminal tasks do not change. Where batches may follow each other (Config.Pipelined), nothing that is
+// done or said is ahead of what it builds on: see recent.
 //
 // Not its business: whether a batch could be written. If one could not, the Node throws the engine away and has a new
 // one loaded from the store, which is the only truth.
@@ -45,8 +46,10 @@ type Config struct {
 	Remember   int           // at most so many per partition
 	Rand       *rand.Rand
 	Seed       maphash.Seed
-	Alone      bool // nobody else can own a partition, and the store cannot fail: what is known of ids need not be stored
-	Finishes   bool // the store is an ax.Finisher, and its archive is the one in use
+	Alone      bool   // nobody else can own a partition, and the store cannot fail: what is known of ids need not be stored
+	Finishes   bool   // the store is an ax.Finisher, and its archive is the one in use
+	Pipelined  bool   // the store is an ax.Pipeliner: batches of a partition may follow each other
+	Era        uint32 // of an ax.Exclusive store: attempts of earlier eras are provably stopped. 0: nobody knows
 }
 
 // place is where an item waits.
@@ -104,6 +107,8 @@ type Engine struct {
 	foreign   bool // attempts of other executors may be running
 
 	out     *Output
+	early   *Output // claims that need not wait for out; nil if there are none
+	recent  recent
 	touched []*item // have a pos
 }
 
@@ -117,8 +122,9 @@ type Output struct {
 	Settled []ax.AttemptToken // local attempts whose reports this batch makes safe
 	Held    []*ax.Task
 
-	sent  []*item              // of Sends, each with its task
-	tally [ax.Canceled + 1]int // tasks that came to a state, 0: created; to be counted once it is written
+	sent   []*item              // of Sends, each with its task
+	serial uint32               // of those with a durable batch; see recent
+	tally  [ax.Canceled + 1]int // tasks that came to a state, 0: created; to be counted once it is written
 }
 
 // Reply is the answer to an admitted entry. Entry is kept until the batch is safe, to be admitted again if it fails.
@@ -138,7 +144,7 @@ func newEngine(n *Node, p ax.Partition, token ax.Token, opened ax.Opened, now cl
 		lanes:  make(map[string]*Lane),
 		chains: make(map[string]*chain),
 		inbox:  make(map[string]bool),
-		out:    n.output(),
+		out:    n.output(), recent: newRecent(n.cfg),
 	}
 	e.gates = newGates(n.cfg.Limits, n.cfg.Aging, now.Boot)
 	e.memory = newMemory(n.cfg, opened.Floor)
@@ -272,6 +278,7 @@ func (e *Engine) unarm(it *item) {
 // set replaces an item's task by its next version and notes the change in the batch.
 func (e *Engine) set(it *item, t *ax.Task) {
 	e.change(it, t)
+	e.recent.note(t)
 	b := e.out.Batch
 	switch {
 	case it.pos > 0:
@@ -321,35 +328,4 @@ func (e *Engine) fact(id string, run int32, what ax.FactKind, by, text string) {
 	e.facts++
 	e.out.Batch.Facts = append(e.out.Batch.Facts, ax.Fact{
 		ID: factID(e.token, e.facts), At: ax.Time(e.now.Wall), Task: id, Run: run, What: what, By: by, Text: clip(text, 1024)})
-}
-
-// flush hands over what has piled up, or nil.
-func (e *Engine) flush() *Output {
-	o := e.out
-	if o.Batch.Empty() && len(o.Replies)+len(o.Sends)+len(o.Ended) == 0 {
-		return nil
-	}
-	for i, it := range e.touched {
-		it.pos = 0
-		e.touched[i] = nil
-	}
-	e.touched = e.touched[:0]
-	o.Batch.Partition, o.Batch.Token = e.p, e.token
-	if !o.Batch.Empty() {
-		e.batches++
-		o.Batch.Number = e.batches
-	}
-	if onlyClaims(o) {
-		o.Batch.Durability = ax.Written
-	}
-	e.out = e.node.output()
-	return o
-}
-
-// onlyClaims reports whether losing the batch with the power would lose nothing that anyone was told: claims of local
-// attempts, which die with the process anyway.
-func onlyClaims(o *Output) bool {
-	b := o.Batch
-	return len(b.Move) == len(o.Sends) && len(b.Create)+len(b.Delete)+len(b.Remember)+len(b.Admit)+len(b.Facts)+
-		len(o.Replies)+len(o.Ended) == 0
 }

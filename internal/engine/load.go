@@ -24,7 +24,9 @@ func (e *Engine) load(l *Loaded) {
 	for _, r := range l.IDs {
 		e.memory.note(r)
 	}
-	var before []*ax.Task // ended
+	e.memory.forget(ax.Time(e.now.Wall)) // what may be admitted before the next Advance must not pass for new
+	var before []*ax.Task                // ended
+	var dead []*item
 	slices.SortFunc(l.Tasks, func(a, b *ax.Task) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, t := range l.Tasks {
 		it := &item{task: t}
@@ -43,18 +45,37 @@ func (e *Engine) load(l *Loaded) {
 				e.rechain(it)
 			}
 			e.schedule(it)
-		case ax.Running:
+		case ax.Running, ax.Held:
 			e.hold1(it)
-			e.adopt(it)
-		case ax.Held:
-			e.hold1(it)
-			it.where = held
+			switch {
+			case t.Last.Token.Era < e.cfg.Era:
+				dead = append(dead, it)
+			case t.State == ax.Running:
+				e.adopt(it)
+			default:
+				it.where = held
+			}
 		case ax.Success, ax.Failed, ax.Timeout, ax.Canceled:
 			it.where = ended
 			before = append(before, t)
 		}
 	}
+	for _, it := range dead {
+		e.outlived(it)
+	}
 	e.out.Ended, e.out.Known = append(before, e.out.Ended...), len(before)
+}
+
+// outlived settles an attempt of an era whose process is provably dead, running or HELD: it did not end, it counts, and the retry
+// policy applies, so that a task that kills its process fails in the end.
+func (e *Engine) outlived(it *item) {
+	t := *it.task
+	if t.Marks&ax.TimedOut != 0 {
+		e.node.Counts.Overrun++ // as if it had been adopted
+	}
+	last := e.closing(&t)
+	last.Outcome = ax.OutcomeInterrupted
+	e.abandoned(it, &t, last, "its process ended before it did")
 }
 
 // hold1 gives a loaded task back what its attempt had taken: its place in its key, and its share of the limits.

@@ -93,9 +93,9 @@ func (n *Node) Running() int {
 func (n *Node) Idle(broken bool) bool {
 	for _, pt := range n.order {
 		switch {
-		case pt.engine == nil && !broken, pt.flying != nil:
+		case pt.engine == nil && !broken, len(pt.flying) > 0:
 			return false
-		case pt.engine != nil && (!pt.engine.out.Batch.Empty() || len(pt.engine.out.Replies) > 0):
+		case pt.engine != nil && (pt.engine.early != nil || !pt.engine.out.Batch.Empty() || len(pt.engine.out.Replies) > 0):
 			return false
 		}
 	}

@@ -100,6 +100,7 @@ func (e *Engine) end(it *item, t *ax.Task, s ax.State) {
 	e.out.tally[s]++
 	if e.cfg.Finishes {
 		e.change(it, t)
+		e.recent.note(t)
 		if it.pos != 0 {
 			e.unlist(it)
 		}
@@ -185,17 +186,22 @@ func (e *Engine) lost(executor string, interrupted bool) {
 		last.Outcome = ax.OutcomeLost
 		if interrupted {
 			last.Outcome = ax.OutcomeInterrupted
-		}
-		switch {
-		case !interrupted && t.Flags&ax.HoldLost != 0:
+		} else if t.Flags&ax.HoldLost != 0 {
 			e.hold(it, &t, "executor lost")
-		case t.Marks&ax.CancelAsked != 0:
-			e.end(it, &t, ax.Canceled)
-		default:
-			last.Error = "executor " + executor + " was lost"
-			e.retryOrFail(it, &t, 0, ax.Failed)
+			continue
 		}
+		e.abandoned(it, &t, last, "executor "+executor+" was lost")
 	}
+}
+
+// abandoned settles an attempt that nobody will report: the task is tried again by its policy, unless it is to be canceled.
+func (e *Engine) abandoned(it *item, t *ax.Task, last *ax.Attempt, why string) {
+	if t.Marks&ax.CancelAsked != 0 {
+		e.end(it, t, ax.Canceled)
+		return
+	}
+	last.Error = why
+	e.retryOrFail(it, t, 0, ax.Failed)
 }
 
 // archived lets go of tasks that the archive has: from now on only their ids are known.

@@ -49,7 +49,10 @@ func (b *Book) True(a Answer) {
 	l := b.lives[a.ID]
 	switch a.Code {
 	case Made:
-		if l == nil || l.hash != a.Hash {
+		for b.rules.Exclusive && l != nil && l.hash != a.Hash && l.before != nil { // the answer was long on its way, and batches follow each other
+			l = l.before
+		}
+		if l == nil || l.hash != a.Hash && !(l.skipped && a.Run < b.run(a.ID)) {
 			b.Broke(NeverLost, "%s was answered created, the store never had it", a.ID)
 			return
 		}
@@ -76,6 +79,19 @@ func (b *Book) True(a Answer) {
 		}
 		l.acked = max(l.acked, a.Run)
 	}
+}
+
+// run returns the newest run of an id that the store has had, 0 if there is none.
+func (b *Book) run(id string) (n int) {
+	if t := b.live[id]; t != nil {
+		n = t.Run
+	}
+	if l := b.lives[id]; l != nil {
+		for run := range l.end {
+			n = max(n, run)
+		}
+	}
+	return n
 }
 
 // Finish judges what is left once nothing goes on any more.

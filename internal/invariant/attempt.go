@@ -179,6 +179,20 @@ func (b *Book) Killed(token Token) {
 	}
 }
 
+// Undone notes that a claim, which needed not be durable, went with the power; back is the task as it is again. Its process is
+// dead, and the attempt does not count.
+func (b *Book) Undone(token Token, back *Task) {
+	a, was := b.attempts[token], b.live[back.ID]
+	if a == nil || was == nil || was.Last.Token != token || a.closed {
+		b.Broke(NeverLost, "the claim %v of %v went with the power, and more was told", token, back)
+		return
+	}
+	a.running, a.ended, a.killed, a.closed = false, true, true, true
+	b.lives[back.ID].claims[a.run]--
+	b.live[back.ID] = back
+	b.count(was, back)
+}
+
 // count keeps the number of attempts of limited keys and jobs.
 func (b *Book) count(old, t *Task) {
 	was, is := open(old.State), open(t.State)

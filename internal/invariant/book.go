@@ -31,6 +31,7 @@ type Book struct {
 
 // life is one existence of an id, from its creation to when it is forgotten.
 type life struct {
+	before   *life
 	n        int // 1 for the first
 	hash     uint64
 	born     int64 // when the caller made the id, 0 if it did not say

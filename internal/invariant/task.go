@@ -148,6 +148,7 @@ type Rules struct {
 	Remember          int   // ids per partition; small ones make Remembered and UniqueWindow unsure
 	Window            int64 // for how long ids are remembered, at least
 	Steady            bool  // no wall clock is stepped
+	Exclusive         bool  // one process at a time has the store: of every attempt it is known whether it runs
 	Stale             int64 // microseconds that may pass between a decision and its write
 }
 

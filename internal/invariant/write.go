@@ -95,9 +95,12 @@ func (b *Book) finished(t *Task, remembered bool) {
 func (b *Book) created(t *Task) {
 	old, l := b.live[t.ID], b.lives[t.ID]
 	if old != nil && !old.State.Terminal() {
-		if a := b.attempts[old.Last.Token]; a == nil || !a.ended || a.killed {
+		switch a := b.attempts[old.Last.Token]; {
+		case old.State == Scheduled && t.Run == old.Run+1: // it was canceled in this very batch
+			l.skipped = true
+		case a == nil || !a.ended || a.killed:
 			b.Broke(NeverLost, "%v takes the place of %v", t, old)
-		} else {
+		default:
 			a.closed, l.skipped = true, true
 		}
 		b.count(old, &Task{ID: old.ID, Key: old.Key, Job: old.Job})
@@ -116,7 +119,9 @@ func (b *Book) created(t *Task) {
 			n = l.n + 1
 			b.again(t, l)
 		}
-		l = &life{n: n, hash: t.Hash, end: map[int]State{}, claims: map[int]int{}}
+		// Of another submission than the run before, which may have come and gone in this very batch.
+		skipped := t.Run > 1 && (l == nil || l.end[t.Run-1] == None)
+		l = &life{before: l, n: n, hash: t.Hash, skipped: skipped, end: map[int]State{}, claims: map[int]int{}}
 		b.lives[t.ID] = l
 	}
 	b.takeName(t)
@@ -188,6 +193,9 @@ func (b *Book) moved(old, t *Task) {
 	}
 	if old.State == Running && t.State == Held {
 		b.held(t)
+	}
+	if t.State == Held && b.rules.Exclusive {
+		b.Broke(LostPolicy, "%v is held, and all processes but one are provably dead", t)
 	}
 	b.live[t.ID] = t
 	if t.State.Terminal() {

@@ -11,6 +11,9 @@
 // something) is drawn from the seed and the name of what it is for, so that taking an operation out of a script changes
 // as little of the rest as can be. That is what makes shrinking work.
 //
+// In half of the worlds of one node the store is a log on a disk that this process alone has open (disk): batches of a partition
+// follow each other, what is not durable may go with the power, and whoever had it open before is known to be dead.
+//
 // A run has two phases. In the first, things go wrong: nodes pause, crash, are stopped and come back, clocks step and
 // drift, the store answers late, with an error, or with an error after it did what it was asked. Then faults stop, and
 // all that was accepted must end.
@@ -25,7 +28,7 @@
 //
 //   - Job schedules, instances, outgoing entries and remote executors, which are not built yet.
 //   - A registry that answers late or wrongly. Renewals fail, but what the registry says is true when it says it.
-//   - A store that loses what it said it has; power cuts; several batches of one partition under way.
+//   - A store that loses what it said it has.
 //   - What sched does with goroutines, locks, waiting for room and shutdown: its own tests do.
 //   - Rates over a take-over or a re-opening of a partition: they begin anew then, and the Book lets them.
 //   - Order among tasks of one rank that are in different partitions, and tasks that keep a place at a key's limit while

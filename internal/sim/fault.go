@@ -17,7 +17,7 @@ func (w *world) fault(op *Op, n *node) bool {
 		n.paused = max(n.paused, w.now+d)
 		n.clock.slept += d
 	case "crash":
-		n.crash(d, op.has("reboot"))
+		n.crash(d, op.has("reboot"), op.has("power"))
 	case "late": // what it writes next is long on its way, perhaps longer than it lives
 		n.late = d
 	case "stop":

@@ -16,6 +16,10 @@ func Generate(seed uint64, partitions, nodes int) *Script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), nodes: nodes}
 	s := &Script{Config: g.config(seed, partitions, nodes)}
 	g.length = s.Config.Length
+	if nodes == 1 { // drawn apart, so that all else of a seed is as it is without
+		s.Config.Pipelined = rand.New(rand.NewPCG(seed, 0xd15c)).IntN(2) == 0
+	}
+	g.disk = s.Config.Pipelined
 	g.steady = g.one(2)
 	many := 50
 	if g.one(10) {
@@ -33,18 +37,55 @@ func Generate(seed uint64, partitions, nodes int) *Script {
 			op := g.trouble()
 			s.Ops = append(s.Ops, op)
 			if op.Do == "late" {
-				s.Ops = append(s.Ops, Op{At: op.At + time.Duration(g.IntN(1500))*time.Millisecond, Node: op.Node, Do: "crash", Args: []string{fmt.Sprintf("for=%v", time.Duration(g.IntN(20_000))*time.Millisecond)}})
+				crash := Op{At: op.At + time.Duration(g.IntN(1500))*time.Millisecond, Node: op.Node, Do: "crash", Args: []string{fmt.Sprintf("for=%v", time.Duration(g.IntN(20_000))*time.Millisecond)}}
+				if g.disk {
+					crash.Args = append(crash.Args, "power")
+				}
+				s.Ops = append(s.Ops, crash)
 			}
 		}
 	}
+	if g.disk {
+		s.Ops = append(s.Ops, crowd(seed, s.Ops)...)
+	}
 	slices.SortStableFunc(s.Ops, func(a, b Op) int { return cmp.Compare(a.At, b.At) })
 	return s
+}
+
+// crowd lets more happen shortly after some operations, while they are on their way to the disk: the same task again, others,
+// and failures.
+func crowd(seed uint64, ops []Op) (more []Op) {
+	r := rand.New(rand.NewPCG(seed, 0xc0de))
+	for i := range ops {
+		op := ops[i]
+		if op.Do != "submit" || r.IntN(3) > 0 {
+			continue
+		}
+		soon := func(do string, args ...string) {
+			more = append(more, Op{At: op.At + time.Duration(r.IntN(40_000))*time.Microsecond, Node: op.Node, Do: do, Args: args})
+		}
+		if r.IntN(2) == 0 {
+			soon("repeat", "id="+op.get("id"))
+		}
+		for k := range r.IntN(4) {
+			soon("submit", fmt.Sprintf("id=k%d/%c%d", 1+r.IntN(4), 's'+rune(r.IntN(4)), k), "kind=a", fmt.Sprintf("in=%v", time.Duration(r.IntN(50))*time.Millisecond), "do=ok:5ms")
+		}
+		if r.IntN(6) == 0 {
+			fault := []string{"call=apply", "times=1", "after"}
+			soon("fail", fault[:2+r.IntN(2)]...)
+		}
+		if r.IntN(25) == 0 {
+			soon("crash", "for=1s", "power")
+		}
+	}
+	return more
 }
 
 type generator struct {
 	*rand.Rand
 	nodes  int
 	steady bool // no clock is stepped
+	disk   bool // the power can be cut
 	length time.Duration
 }
 
@@ -230,6 +271,9 @@ func (g *generator) trouble() Op {
 		add("for=%v", some())
 		if g.one(4) {
 			add("reboot")
+		}
+		if g.disk && g.one(2) {
+			add("power")
 		}
 	case n < 40:
 		op.Do = "stop"

@@ -26,6 +26,9 @@ const (
 	Rushed             // the engine allows twice the rate
 	Unaged             // the engine does not age
 	Amnesic            // the engine forgets ids at once
+	Unsynced           // the disk says durable before it is
+	Unheard            // of what fails of a partition only the first is heard of
+	Deathless          // the engine is not told that earlier processes are dead
 	mutants
 )
 
@@ -33,7 +36,8 @@ const (
 func (m Mutant) String() string {
 	return [...]string{"none", "send before the claim is durable", "no fence in the store", "read before fence", "a report twice",
 		"early by 1 ms", "a lost create", "a forgotten worker",
-		"an inbox read too soon", "reports thrown away", "loose limits", "double rates", "no aging", "ids forgotten at once", "?"}[min(m, mutants)]
+		"an inbox read too soon", "reports thrown away", "loose limits", "double rates", "no aging", "ids forgotten at once",
+		"durable before it is", "a failed write unheard of", "the dead not known", "?"}[min(m, mutants)]
 }
 
 // batch is what reaches the store instead of a batch.
@@ -53,6 +57,14 @@ func (m Mutant) batch(s *store, b *ax.Batch) *ax.Batch {
 		return &c
 	}
 	return b
+}
+
+// heard is what of the results of a write the engine gets.
+func (m Mutant) heard(n *node, outs []*engine.Output, errs []error) ([]*engine.Output, []error) {
+	if m == Unheard && len(outs) == 1 && errs[0] == ax.ErrGap {
+		return nil, nil
+	}
+	return outs, errs
 }
 
 // report reports what happens to a report beside what should.
@@ -91,6 +103,8 @@ func (m Mutant) config(c engine.Config) engine.Config {
 		c.Aging.Off = true
 	case Amnesic:
 		c.Window = time.Millisecond
+	case Deathless:
+		c.Era = 0
 	}
 	return c
 }

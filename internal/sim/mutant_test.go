@@ -28,6 +28,9 @@ func TestMutants(t *testing.T) {
 		{Rushed, 50, []invariant.Law{invariant.Rates}},
 		{Unaged, 50, []invariant.Law{invariant.BestFirst}},
 		{Amnesic, 50, []invariant.Law{invariant.Remembered}},
+		{Unsynced, 200, []invariant.Law{invariant.NeverLost, invariant.ClaimFirst}},
+		{Unheard, 200, nil},
+		{Deathless, 50, []invariant.Law{invariant.LostPolicy, invariant.Progress}},
 	} {
 		t.Run(m.mutant.String(), func(t *testing.T) {
 			for seed := uint64(1); seed <= m.within; seed++ {

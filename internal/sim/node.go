@@ -13,6 +13,7 @@ import (
 	"github.com/axsched/ax/internal/clock"
 	"github.com/axsched/ax/internal/engine"
 	"github.com/axsched/ax/internal/invariant"
+	"github.com/axsched/ax/memory"
 )
 
 // maxWriting is how many Apply calls a node may have under way, as in sched.
@@ -62,6 +63,7 @@ type node struct {
 type own struct {
 	lease   ax.Lease
 	open    bool // the engine has it
+	failed  bool // a write failed: the engine is thrown away
 	loading bool
 	serial  string
 	loaded  string // which engine it is
@@ -81,6 +83,7 @@ func (n *node) fresh() {
 		Name: n.executor, BootTag: n.clock.tag, MaxPending: cfg.MaxPending, Limits: limits(cfg),
 		Aging: engine.Aging{After: cfg.AgeAfter, Step: cfg.AgeStep}, Window: cfg.Window, Remember: cfg.Remember,
 		Rand: rand.New(rand.NewPCG(cfg.Seed, uint64(n.id*1000+n.epoch))), Seed: maphash.MakeSeed(), Finishes: cfg.Finishes,
+		Pipelined: cfg.Pipelined, Era: n.w.store.era(),
 	}), cfg.Workers, kinds)
 	n.guard = clock.Guard{}
 	n.parts, n.runs = map[ax.Partition]*own{}, map[ax.AttemptToken]*run{}
@@ -144,7 +147,9 @@ func (n *node) turn() {
 
 // commit has what the engines want written sent to the store.
 func (n *node) commit() {
-	if n.writing < maxWriting {
+	if n.w.cfg.Pipelined {
+		n.begin()
+	} else if n.writing < maxWriting {
 		if outs := n.eng.Flush(); len(outs) > 0 {
 			n.acted = true
 			n.write(outs)
@@ -163,14 +168,15 @@ func (n *node) commit() {
 	}
 }
 
-// write is one Apply: it reaches the store after a while, and its answer comes back after another.
-func (n *node) write(outs []*engine.Output) {
+// beginning counts a write as under way. It returns its batches, and what their results are to be given to.
+func (n *node) beginning(outs []*engine.Output) (batches []*ax.Batch, back func(got []error)) {
 	n.writing++
 	n.batch++
-	var batches []*ax.Batch
 	var claims []ax.AttemptToken
 	for _, o := range outs {
-		n.flying[o.Batch.Partition] = n.batch
+		if !n.w.cfg.Pipelined {
+			n.flying[o.Batch.Partition] = n.batch
+		}
 		for _, t := range o.Sends {
 			n.reserved[t.Last.Token] = n.batch
 			claims = append(claims, t.Last.Token)
@@ -182,10 +188,8 @@ func (n *node) write(outs []*engine.Output) {
 			n.sends(o)
 		}
 	}
-	id, nth := n.executor, n.batch
-	var got []error
-	arrive := func() { got = n.w.store.apply(n, batches) }
-	answer := func() {
+	nth := n.batch
+	return batches, func(got []error) {
 		errs := make([]error, len(outs))
 		claims = slices.DeleteFunc(claims, func(token ax.AttemptToken) bool { return n.reserved[token] != nth })
 		for _, token := range claims {
@@ -199,11 +203,15 @@ func (n *node) write(outs []*engine.Output) {
 				errs[i], got = got[0], got[1:]
 			}
 			if errs[i] != nil {
+				if own := n.parts[o.Batch.Partition]; own != nil && own.lease.Token == o.Batch.Token {
+					own.failed = true
+				}
 				n.unclaim(o.Batch.Partition)
 			}
 		}
 		n.writing--
 		n.acted = true
+		outs, errs = n.w.opt.Mutant.heard(n, outs, errs)
 		for _, o := range n.eng.Committed(outs, errs) {
 			n.effects(o)
 		}
@@ -211,6 +219,15 @@ func (n *node) write(outs []*engine.Output) {
 			delete(n.claimed, token)
 		}
 	}
+}
+
+// write is one Apply: it reaches the store after a while, and its answer comes back after another.
+func (n *node) write(outs []*engine.Output) {
+	batches, back := n.beginning(outs)
+	id, nth := n.executor, n.batch
+	var got []error
+	arrive := func() { got = n.w.store.apply(n, batches) }
+	answer := func() { back(got) }
 	there, backAgain := n.w.delay("apply", id, nth), n.w.delay("applied", id, nth)
 	there, n.late = there+n.late, 0
 	if len(batches) == 0 {
@@ -266,7 +283,9 @@ func (n *node) file(f engine.Filing, try uint64) {
 			n.after(int64(min(10_000<<min(try, 7), 1_000_000)), func() { n.filings--; n.file(f, try+1) })
 			return
 		}
-		if err := n.w.arch.Append(ctx, f.Ended, f.Facts); err != nil {
+		var err error
+		n.w.store.do(func(b *memory.Backend) { err = b.Archive().(*memory.Archive).Append(ctx, f.Ended, f.Facts) })
+		if err != nil {
 			n.w.book.Broke(invariant.NeverLost, "the archive refused: %v", err)
 		}
 		for _, t := range f.Ended {
@@ -284,7 +303,7 @@ func (n *node) file(f engine.Filing, try uint64) {
 
 func (n *node) prune(f engine.Forgotten) {
 	n.after(n.w.delay("prune", n.executor, n.batch), func() {
-		_, _ = n.w.store.Prune(ctx, f.Partition, f.Token, f.Now, f.Keep) // fenced, or it comes again
+		n.w.store.do(func(b *memory.Backend) { _, _ = b.Prune(ctx, f.Partition, f.Token, f.Now, f.Keep) }) // fenced, or it comes again
 	})
 }
 

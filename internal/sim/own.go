@@ -20,12 +20,15 @@ var ctx = context.Background()
 func (n *node) start() {
 	n.epoch++
 	n.up, n.paused = false, 0
+	if d := n.w.store.disk; d != nil {
+		d.newEra(n.w)
+	}
 	n.tryStart()
 }
 
 func (n *node) tryStart() {
 	asked := n.clock.read(n.w.now).Boot
-	l, err := n.w.store.Acquire(ctx, "node", n.name, n.name, n.w.cfg.Lease, nil)
+	l, err := n.w.store.leases().Acquire(ctx, "node", n.name, n.name, n.w.cfg.Lease, nil)
 	if err != nil {
 		n.after(300_000, n.tryStart)
 		return
@@ -57,12 +60,12 @@ func (n *node) renew() {
 		n.after(min(pause, 500_000), n.renew)
 		return
 	}
-	if err := n.w.store.Renew(ctx, n.self); err != nil {
+	if err := n.w.store.leases().Renew(ctx, n.self); err != nil {
 		n.leave(100_000) // others may already have buried what it runs
 		return
 	}
 	for _, p := range n.owned() {
-		if err := n.w.store.Renew(ctx, n.parts[p].lease); err != nil {
+		if err := n.w.store.leases().Renew(ctx, n.parts[p].lease); err != nil {
 			n.drop(p)
 		}
 	}
@@ -76,7 +79,7 @@ func (n *node) manage() {
 		return
 	}
 	n.after(700_000+n.w.pick(300_000, "manage", n.name, uint64(n.w.now)), n.manage)
-	nodes, err := n.w.store.Leases(ctx, "node")
+	nodes, err := n.w.store.leases().Leases(ctx, "node")
 	if err != nil || !n.trusted() {
 		return
 	}
@@ -85,7 +88,7 @@ func (n *node) manage() {
 		o := n.parts[p]
 		switch {
 		case best == n.name && o == nil:
-			l, err := n.w.store.Acquire(ctx, "partition", strconv.Itoa(int(p)), n.executor, n.w.cfg.Lease, nil)
+			l, err := n.w.store.leases().Acquire(ctx, "partition", strconv.Itoa(int(p)), n.executor, n.w.cfg.Lease, nil)
 			if err == nil {
 				o = &own{lease: l, serial: l.Token.String()}
 				n.parts[p] = o
@@ -96,7 +99,9 @@ func (n *node) manage() {
 			n.give(p)
 		}
 	}
-	n.bury(nodes)
+	if !n.w.cfg.Pipelined { // else all that is found running is of a dead process
+		n.bury(nodes)
+	}
 }
 
 // prefer chooses a node for a partition: rendezvous hashing.
@@ -153,7 +158,7 @@ func (n *node) load(p ax.Partition, o *own, try uint64) {
 	indexes := []ax.Index{ax.IndexDue, ax.IndexWaiting, ax.IndexRunning, ax.IndexHeld, ax.IndexEnded, ax.IndexIDs, ax.IndexFacts}
 	var step func(i int, from string)
 	finish := func() {
-		o.loading, o.open, o.reading, o.unquiet, o.hinted = false, true, false, false, false
+		o.loading, o.open, o.failed, o.reading, o.unquiet, o.hinted = false, true, false, false, false, false
 		n.tell()
 		safe := n.eng.Own(p, o.lease.Token, l)
 		n.acted = true
@@ -237,6 +242,11 @@ func (n *node) drop(p ax.Partition) {
 			c.answered(n, r.Answer)
 		}
 	}
+	for token, t := range n.claimed {
+		if n.w.partition(t.ID) == p {
+			delete(n.reserved, token)
+		}
+	}
 	n.unclaim(p)
 }
 
@@ -251,18 +261,18 @@ func (n *node) step() {
 	if p := n.handover; p >= 0 && (n.eng.Idle(false) && n.writing == 0 || n.w.now-n.overSince > 5_000_000) {
 		lease := n.parts[p].lease
 		n.drop(p)
-		_ = n.w.store.Release(ctx, lease) // it runs out by itself
+		_ = n.w.store.leases().Release(ctx, lease) // it runs out by itself
 	}
 	if n.leaving && len(n.runs) == 0 && n.forwards == 0 && (n.eng.Idle(false) && n.writing == 0 && n.filings == 0 || n.w.now-n.overSince > 5_000_000) {
 		for _, p := range n.owned() {
 			lease := n.parts[p].lease
 			n.drop(p)
-			_ = n.w.store.Release(ctx, lease)
+			_ = n.w.store.leases().Release(ctx, lease)
 		}
 		if n.forwards > 0 {
 			return // of what was dropped; the next step ends it
 		}
-		_ = n.w.store.Release(ctx, n.self)
+		_ = n.w.store.leases().Release(ctx, n.self)
 		n.w.note("left", n.name)
 		n.end()
 		n.startIn(n.back)
@@ -277,7 +287,7 @@ func (n *node) leave(back int64) {
 	}
 	n.w.note("leave", n.name)
 	n.leaving, n.back, n.overSince = true, back, n.w.now
-	if n.w.store.Renew(ctx, n.self) != nil {
+	if n.w.store.leases().Renew(ctx, n.self) != nil {
 		n.w.book.Gone(n.executor)
 		for _, p := range n.owned() {
 			n.drop(p)
@@ -292,9 +302,9 @@ func (n *node) leave(back int64) {
 
 // keep renews the leases of a process that is leaving.
 func (n *node) keep() {
-	_ = n.w.store.Renew(ctx, n.self)
+	_ = n.w.store.leases().Renew(ctx, n.self)
 	for _, p := range n.owned() {
-		if n.w.store.Renew(ctx, n.parts[p].lease) != nil {
+		if n.w.store.leases().Renew(ctx, n.parts[p].lease) != nil {
 			n.drop(p)
 		}
 	}
@@ -316,11 +326,14 @@ func (n *node) end() {
 }
 
 // crash kills the process.
-func (n *node) crash(back int64, reboot bool) {
+func (n *node) crash(back int64, reboot, power bool) {
 	if n.up {
 		n.end()
 	}
 	n.epoch++
+	if power && n.w.store.disk != nil {
+		n.w.store.cut()
+	}
 	if reboot {
 		n.clock.reboot(n.w.now)
 	}

@@ -38,6 +38,7 @@ type Config struct {
 	AgeAfter   time.Duration
 	AgeStep    time.Duration
 	Finishes   bool                    // the store files what ends
+	Pipelined  bool                    // the store is a log on a disk, of one process at a time; see disk
 	Slow       int                     // store delays are multiplied by this
 	Limits     map[string]engine.Limit // "kind.a", "key.k1", "job.j1", "eachkey", "eachjob"
 }
@@ -131,6 +132,7 @@ func (c *Config) String() string {
 	add("ageafter", c.AgeAfter, c.AgeAfter == 0)
 	add("agestep", c.AgeStep, c.AgeStep == 0)
 	add("finishes", c.Finishes, !c.Finishes)
+	add("pipelined", c.Pipelined, !c.Pipelined)
 	add("slow", c.Slow, c.Slow == 0)
 	var names []string
 	for name := range c.Limits {
@@ -212,6 +214,8 @@ func (c *Config) parse(words []string) error {
 			num(&c.Slow)
 		case "finishes":
 			c.Finishes, err = strconv.ParseBool(v)
+		case "pipelined":
+			c.Pipelined, err = strconv.ParseBool(v)
 		case "window":
 			dur(&c.Window)
 		case "lease":

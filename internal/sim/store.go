@@ -5,6 +5,7 @@ import (
 
 	"github.com/axsched/ax"
 	"github.com/axsched/ax/internal/invariant"
+	"github.com/axsched/ax/internal/registry"
 	"github.com/axsched/ax/memory"
 )
 
@@ -12,7 +13,24 @@ import (
 type store struct {
 	*memory.Backend
 	w     *world
+	disk  *disk // nil: what it has answered is durable, and many processes may have it open
 	armed []fault
+}
+
+// leases returns where leases are.
+func (s *store) leases() *registry.Registry {
+	if s.disk != nil {
+		return s.disk.registry
+	}
+	return s.Backend.Registry
+}
+
+// era returns the era of a store that one process at a time has open, or 0.
+func (s *store) era() uint32 {
+	if s.disk != nil {
+		return s.disk.era
+	}
+	return 0
 }
 
 // fault is one failure that waits for its call.
@@ -46,8 +64,13 @@ func (s *store) open(n *node, p ax.Partition, token ax.Token) (ax.Opened, error)
 	if f != nil && !f.after {
 		return ax.Opened{}, ax.ErrUnknown
 	}
-	opened, err := s.Open(ctx, p, token)
+	var opened ax.Opened
+	var err error
+	s.do(func(b *memory.Backend) { opened, err = b.Open(ctx, p, token) })
 	if err == nil {
+		if s.disk != nil {
+			delete(s.disk.refuses, p)
+		}
 		s.w.note("opened", n.name, int64(p), int64(token.Revision), int64(opened.Number))
 		s.w.book.Opened(int(p), invariant.Token{Era: token.Era, Revision: token.Revision})
 	}
@@ -67,6 +90,9 @@ func (s *store) scan(n *node, req ax.ScanRequest) (ax.Page, error) {
 		if req.Token.IsZero() {
 			return ax.Page{}, nil
 		}
+	}
+	if s.disk != nil {
+		s.sync(len(s.disk.log)) // nothing that is read is ahead of the disk
 	}
 	return s.Scan(ctx, req)
 }
@@ -146,6 +172,9 @@ func (s *store) wrote(b *ax.Batch) {
 			Ended: int64(r.Ended), Until: int64(r.Until)})
 	}
 	w.book.Wrote(out)
+	if s.ahead(b.Partition) {
+		return
+	}
 	for _, list := range [][]*ax.Task{b.Finish, b.Create, b.Move} {
 		for _, t := range list {
 			w.compare(t.ID)
@@ -171,7 +200,9 @@ func (s *store) put(n *node, p ax.Partition, e ax.Entry) (ax.Answer, error) {
 	if f != nil && !f.after {
 		return ax.Answer{}, ax.ErrUnknown
 	}
-	answers, err := s.Submit(ctx, p, []ax.Entry{e})
+	var answers []ax.Answer
+	var err error
+	s.do(func(b *memory.Backend) { answers, err = b.Submit(ctx, p, []ax.Entry{e}) })
 	if err == nil && answers[0].Code == ax.Accepted {
 		s.w.note("inbox", e.ID, int64(p))
 		s.w.book.Inboxed(e.ID)

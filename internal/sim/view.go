@@ -85,7 +85,7 @@ func rules(c *Config, s *Script) invariant.Rules {
 	}
 	r := invariant.Rules{Kinds: all(l.Kinds), Keys: all(l.Keys), Jobs: all(l.Jobs), EachKey: invariant.Limit(l.EachKey),
 		EachJob: invariant.Limit(l.EachJob), AgeAfter: c.AgeAfter.Microseconds(), AgeStep: c.AgeStep.Microseconds(),
-		Remember: c.Remember, Window: c.Window.Microseconds(), Stale: 10_000, Steady: true}
+		Exclusive: c.Pipelined, Remember: c.Remember, Window: c.Window.Microseconds(), Stale: 10_000, Steady: true}
 	if c.Nodes > 1 { // their clocks differ
 		r.Stale = 250_000
 	}
@@ -106,7 +106,11 @@ func (n *node) watch(claimed, stopped bool) {
 	c := &n.eng.Counts
 	t := &invariant.Turn{Node: n.executor, Clock: n.judged(), Workers: n.w.cfg.Workers, Handled: handled, ByKind: map[string]int{},
 		Stopped: stopped}
-	if broken, _ := n.eng.Broken(); len(broken) == 0 { // what a broken partition held counts until it is loaded again
+	failed := false
+	for _, o := range n.parts {
+		failed = failed || o.failed
+	}
+	if !failed { // what a broken partition held counts until it is loaded again
 		t.Counts = &invariant.Counts{Created: c.Created, Scheduled: c.Scheduled, Running: c.Running, Held: c.Held, Overrun: c.Overrun}
 	}
 	var fresh []*ax.Task

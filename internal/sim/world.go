@@ -87,12 +87,22 @@ func newWorld(s *Script, opt Options) *world {
 	cfg := s.Config.withDefaults()
 	w := &world{cfg: cfg, opt: opt, now: epoch, hash: 14695981039346656037, seen: map[*ax.Task]*invariant.Task{},
 		subs: map[string]*Op{}, born: map[*Op]ax.Time{}, retold: map[string]*ax.Report{}, book: invariant.New(rules(&cfg, s))}
-	b := memory.New(memory.Config{Partitions: cfg.Partitions, Now: func() time.Time { return time.UnixMicro(w.now) }})
-	w.store, w.arch = &store{Backend: b, w: w}, b.Archive()
+	w.store = &store{Backend: w.backend(), w: w}
+	w.arch = w.store.Archive()
+	if cfg.Pipelined {
+		w.store.disk = &disk{refuses: map[ax.Partition]bool{}}
+	}
 	for i := range cfg.Nodes {
 		w.nodes = append(w.nodes, newNode(w, i+1))
 	}
 	return w
+}
+
+func (w *world) clock() time.Time { return time.UnixMicro(w.now) }
+
+// backend makes an empty store.
+func (w *world) backend() *memory.Backend {
+	return memory.New(memory.Config{Partitions: w.cfg.Partitions, Now: w.clock})
 }
 
 // mostEvents ends a run that does not end by itself: some twenty times as many as a run has.
