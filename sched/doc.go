@@ -11,21 +11,23 @@
 //	  ↑                    ↑ ↑     └──┬───────────┬──────────────┬────┘
 //	  │ answers            │ │        │ batches   │ attempts     │ what ended, events
 //	  │ after the write    │ │        ▼           ▼              ▼
-//	  └────────────────────┼─┼── writers (2)   workers       archivist, announcer (OnEvent)
+//	  └────────────────────┼─┼── the store     workers       archivist, announcer (OnEvent)
 //	                       │ │        │        (Workers)
 //	                       │ └────────┘           │
 //	                       │  written             │ reports
 //	                       └──────────────────────┘
 //
-// What piles up while a write is under way is the next write. What depends on a write (an answer, an attempt) happens in
-// the turn that hears that it was written.
+// What depends on a write (an answer, an attempt) happens in the turn that hears that it was written. What piles up
+// meanwhile is the next write. A store that lives in this process (ax.Pipeliner) takes up a batch without making the loop wait,
+// so that two can be on their way to its disk, and claims of tasks that are safe there already do not wait for a sync at all. To
+// any other store, two goroutines (writers) write.
 //
 // # The life of a task, and where it is written
 //
 //  1. submit: check, fill in defaults, make an id (submit.go, and Submission.Task in the root package). mail.go carries it
 //     to the loop; loop.go admits it to the engine (internal/engine/admit.go).
-//  2. commit: what has come in becomes one batch; a writer hands it to Store.Apply; then the callers are answered
-//     (commit, write and effects in loop.go). In memory a submission takes one write.
+//  2. commit: what has come in becomes one batch; the store gets it (commit.go); then the callers are answered (effects in
+//     loop.go). In memory a submission takes one write.
 //  3. wheel: a task that is not due sits in a timing wheel (internal/wheel); clock.go reads the clocks. One timer is set
 //     to the next occupied slot (setAlarm in loop.go).
 //  4. ready: due tasks, by effective priority, then due time, then order of submission (internal/ready; limits in
@@ -73,7 +75,13 @@
 // every change is, and List; Get, History, Facts and Stats go on answering. If a context ends while a write is under way the
 // error is ErrUnknown and the context's: the same call with the same id is safe. A write that fails makes the loop open the
 // partition again and read the truth from the store; callers wait for it meanwhile. A store without room refuses submissions
-// with ErrNoSpace. What an operator should know goes to Config.Logger, by default nowhere.
+// with ErrNoSpace; one that tells before (ax.Roomer) has submissions and re-runs refused at once, also those that wait in line,
+// and those in its inbox stay there. A store that has stopped for good answers ErrClosed with its reason, and so does every later
+// call here. What an operator should know goes to Config.Logger, by default nowhere.
+//
+// What a process left running when it died: where one process at a time has the store open (ax.Exclusive), those attempts are
+// known to have stopped. They are INTERRUPTED, count, and the retry policy applies, whatever HoldLost says; so a task that kills
+// its process is FAILED in the end.
 //
 // # Clocks
 //

@@ -73,7 +73,8 @@ func (s *Scheduler) walkInbox(ctx context.Context, p ax.Partition, token ax.Toke
 	}
 }
 
-// forward puts a report into the inbox of a partition that is no longer this process's, until it is safe there.
+// forward puts a report into the inbox of a partition that is no longer this process's, until it is safe there, or
+// the store has stopped.
 func (s *Scheduler) forward(p ax.Partition, r *ax.Report) {
 	entry := ax.Entry{ID: "report-" + r.Token.String(), Verb: ax.VerbReport, Version: 1, Added: r.Ended, By: s.leases.executor, Report: r}
 	s.group.Go(func() {
@@ -81,7 +82,7 @@ func (s *Scheduler) forward(p ax.Partition, r *ax.Report) {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			_, err := s.cfg.Store.Submit(ctx, p, []ax.Entry{entry})
 			cancel()
-			if err == nil || !s.pause(pause) {
+			if err == nil || errors.Is(err, ax.ErrClosed) || !s.pause(pause) {
 				return
 			}
 		}

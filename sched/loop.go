@@ -1,7 +1,9 @@
 package sched
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -12,10 +14,6 @@ import (
 	"github.com/axsched/ax/internal/engine"
 	"github.com/axsched/ax/internal/pool"
 )
-
-// maxWriting is how many Apply calls may be under way at once, each with what all partitions had ready: one is being
-// written while the next is being built.
-const maxWriting = 2
 
 // recheck is the longest the loop sleeps while something waits: the wall clock may be stepped, and Go's timers stop
 // while the machine is suspended.
@@ -69,16 +67,9 @@ func (s *Scheduler) turn(m *mail) {
 	for _, call := range m.calls {
 		call()
 	}
-	for i := range m.committed { // 2 commit: what was written is safe, and what waited for it may happen
-		s.writing--
-		for k, o := range m.committed[i].outs {
-			if m.committed[i].errs[k] == nil && !o.Batch.Empty() {
-				delete(s.pauses, o.Batch.Partition)
-			}
-		}
-		for _, o := range s.node.Committed(m.committed[i].outs, m.committed[i].errs) {
-			s.effects(o)
-		}
+	s.hear(m.committed) // 2 commit: what was written is safe, and what waited for it may happen
+	if s.pipe != nil {
+		s.hear(s.pipe.take())
 	}
 	for _, r := range m.ended { // 7 report, 8 settle
 		s.report(r)
@@ -87,12 +78,17 @@ func (s *Scheduler) turn(m *mail) {
 		s.filings -= m.filed[i].Parts
 		s.node.Archived(m.filed[i])
 	}
+	if s.roomer != nil {
+		s.noRoom = s.roomer.Room()
+	}
 	for _, r := range m.requests { // 1 submit
 		s.admit(r)
 	}
 	for i := range m.inbox {
 		for j := range m.inbox[i].entries {
-			s.node.Admit(m.inbox[i].p, &m.inbox[i].entries[j], nil, 0, true)
+			if e := &m.inbox[i].entries[j]; s.noRoom == nil || !creates(e) { // else it stays there, and is found again
+				s.node.Admit(m.inbox[i].p, e, nil, 0, true)
+			}
 		}
 		if m.inbox[i].quiet != nil {
 			s.readers = append(s.readers, reader{m.inbox[i].p, m.inbox[i].quiet})
@@ -143,8 +139,10 @@ func (s *Scheduler) admit(r *request) {
 func (s *Scheduler) admitOne(r *request, i int) {
 	e := &r.entries[i]
 	switch id := e.ID; {
-	case s.shut != nil && (e.Verb == ax.VerbSubmit || e.Verb == ax.VerbRerun):
+	case s.shut != nil && creates(e):
 		s.answer(r, i, ax.Answer{Code: ax.Refused, ID: id, Err: &ax.Error{Op: string(e.Verb), ID: id, Err: ax.ErrClosed, Reason: "shutting down"}})
+	case s.noRoom != nil && creates(e): // to wait for the end of tasks makes no room on a disk
+		s.answer(r, i, ax.Answer{Code: ax.Refused, ID: cmp.Or(id, e.Target), Err: &ax.Error{Op: string(e.Verb), ID: cmp.Or(id, e.Target), Err: ax.ErrNoSpace, Reason: reason(s.noRoom)}})
 	case s.cfg.WaitForRoom && e.Verb == ax.VerbSubmit && len(s.waiters) > 0:
 		s.wait(r, i) // behind those that wait already
 	default:
@@ -153,9 +151,29 @@ func (s *Scheduler) admitOne(r *request, i int) {
 			key = id
 		}
 		if !s.node.Admit(s.partition(key), e, r, i, false) {
-			s.answer(r, i, ax.Answer{Code: ax.Refused, ID: key, Err: &ax.Error{Op: string(e.Verb), ID: key, Err: ax.ErrFenced, Reason: "this process does not own the partition now"}})
+			s.answer(r, i, ax.Answer{Code: ax.Refused, ID: key, Err: s.notOurs(e.Verb, key)})
 		}
 	}
+}
+
+// creates reports whether a request makes a task.
+func creates(e *ax.Entry) bool { return e.Verb == ax.VerbSubmit || e.Verb == ax.VerbRerun }
+
+// reason returns what an error of ax says beside its kind, or all that another one says.
+func reason(err error) string {
+	var e *ax.Error
+	if errors.As(err, &e) && e.Reason != "" {
+		return e.Reason
+	}
+	return err.Error()
+}
+
+// notOurs says why a request finds no owner here.
+func (s *Scheduler) notOurs(verb ax.Verb, id string) error {
+	if err := s.gone[s.partition(id)]; errors.Is(err, ax.ErrClosed) {
+		return &ax.Error{Op: string(verb), ID: id, Err: err, Reason: "the store has stopped: open it anew, with a new scheduler"}
+	}
+	return &ax.Error{Op: string(verb), ID: id, Err: ax.ErrFenced, Reason: "this process does not own the partition now"}
 }
 
 func (s *Scheduler) partition(id string) ax.Partition {
@@ -191,7 +209,7 @@ func (s *Scheduler) wait(r *request, i int) {
 func (s *Scheduler) makeRoom() {
 	room := s.cfg.MaxPending - s.node.Counts.Pending()
 	n := 0
-	for n < len(s.waiters) && (room > 0 || s.shut != nil) {
+	for n < len(s.waiters) && (room > 0 || s.shut != nil || s.noRoom != nil) {
 		w := s.waiters[n]
 		n++
 		if len(w.r.entries) == 1 && !w.r.state.CompareAndSwap(untouched, admitted) {
@@ -288,60 +306,6 @@ func (s *Scheduler) interrupt() {
 		s.cfg.Logger.Warn("attempt passed its timeout", "id", t.ID, "kind", t.Kind, "run", t.Run, "attempt", t.Attempt)
 		s.tell(Event{Task: t, Overrun: true})
 	}
-}
-
-// commit hands what the engines want written to a writer, unless enough writes are under way: then it piles up, and
-// makes the next one larger.
-func (s *Scheduler) commit() {
-	if s.writing >= maxWriting {
-		return
-	}
-	switch outs := s.node.Flush(); {
-	case len(outs) == 0:
-	case s.private: // memory does not wait: no need to hand it over and to be told
-		for _, o := range s.node.Committed(outs, s.apply(outs)) {
-			s.effects(o)
-		}
-	default:
-		s.writing++
-		s.commits <- outs // has room: at most maxWriting are under way
-	}
-	if forgotten := s.node.Forgetful(pruneAfter); len(forgotten) > 0 {
-		s.prunes.put(forgotten)
-	}
-	parts, errs := s.node.Broken()
-	for i, p := range parts {
-		s.reopen(p, errs[i])
-	}
-}
-
-// write is a writer's goroutine.
-func (s *Scheduler) write() {
-	for outs := range s.commits {
-		errs := s.apply(outs)
-		s.mail.post(func(m *mail) { m.committed = append(m.committed, committed{outs, errs}) })
-	}
-}
-
-// apply persists batches, in one call, and returns one error for each output.
-func (s *Scheduler) apply(outs []*engine.Output) []error {
-	batches := make([]*ax.Batch, 0, len(outs))
-	for _, o := range outs {
-		if !o.Batch.Empty() {
-			batches = append(batches, o.Batch)
-		}
-	}
-	errs := make([]error, len(outs))
-	if len(batches) == 0 {
-		return errs
-	}
-	got := s.cfg.Store.Apply(context.Background(), batches) // not to be given up halfway
-	for i, o := range outs {
-		if !o.Batch.Empty() {
-			errs[i], got = got[0], got[1:]
-		}
-	}
-	return errs
 }
 
 // pruner lets the store forget the ids that the engines have forgotten.

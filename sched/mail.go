@@ -137,11 +137,11 @@ func (s *Scheduler) ask(ctx context.Context, r *request) error {
 	}
 }
 
-// errUnknown is a context's error after which the outcome is unknown.
-type errUnknown struct{ ctx error }
+// errUnknown is an error after which the outcome is unknown: a context's, or that of a store that has stopped.
+type errUnknown struct{ cause error }
 
-func (e errUnknown) Error() string   { return ax.ErrUnknown.Error() + ": " + e.ctx.Error() }
-func (e errUnknown) Unwrap() []error { return []error{ax.ErrUnknown, e.ctx} }
+func (e errUnknown) Error() string   { return ax.ErrUnknown.Error() + ": " + e.cause.Error() }
+func (e errUnknown) Unwrap() []error { return []error{ax.ErrUnknown, e.cause} }
 
 // request returns a request with one entry from the pool.
 func (s *Scheduler) request(e ax.Entry) *request {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,6 +169,7 @@ func (s *Scheduler) openAgain(p ax.Partition, token ax.Token, cause error) {
 				s.drop(p, err)
 				return
 			}
+			delete(s.gone, p)
 			s.effects(s.node.Own(p, token, loaded))
 		})
 	})
@@ -203,12 +205,16 @@ func sync1(c chan struct{}) func() {
 // drop gives up a partition.
 func (s *Scheduler) drop(p ax.Partition, cause error) {
 	s.cfg.Logger.Error("gave up a partition", "partition", p, "error", cause)
+	s.gone[p] = cause
 	replies, reports := s.node.Drop(p)
 	for _, r := range reports {
 		s.forward(p, r)
 	}
 	for _, r := range replies {
 		if req, ok := r.Ticket.(*request); ok {
+			if errors.Is(cause, ax.ErrClosed) {
+				r.Answer.Err = &ax.Error{Op: string(r.Entry.Verb), ID: cmp.Or(r.Entry.ID, r.Entry.Target), Err: errUnknown{cause}, Reason: "the store has stopped"}
+			}
 			s.answer(req, r.Index, r.Answer)
 		}
 	}

@@ -24,6 +24,8 @@ type Scheduler struct {
 	bootTag  uint32                // immutable
 	private  bool                  // immutable: the store is this process's own memory
 	finishes bool                  // immutable: the store files what ends in its own archive
+	pipe     *pipe                 // immutable: the store lets batches follow each other; nil if it does not
+	roomer   ax.Roomer             // immutable: the store tells of room; nil if it does not
 
 	starting sync.Mutex // held by Start while it opens the store
 	started  bool       // guarded by starting
@@ -40,12 +42,14 @@ type Scheduler struct {
 	runs     map[uint64]*pool.Run // in the hands of the workers, by the number of their claim
 	sending  []*pool.Run          // scratch of send
 	leases   leases
-	writing  int      // Apply calls under way
+	writing  int      // calls of Apply or Begin that are not done
 	waiters  []waiter // submissions that wait for room
 	readers  []reader // of inboxes, that wait to read again
 	filings  int      // handed to the archivist and not back
 	stats    Stats
 	shut     *shutdown                      // set once a shutdown was asked for
+	noRoom   error                          // why nothing may be created now, from the store
+	gone     map[ax.Partition]error         // why it was given up
 	reopened map[ax.Partition]bool          // being opened again
 	pauses   map[ax.Partition]time.Duration // before that is done once more, while no write succeeds
 
@@ -77,7 +81,7 @@ func New(cfg Config) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{cfg: cfg, handlers: handlers, bootTag: cfg.Clock.BootTag(), watch: watch{clock: cfg.Clock},
-		runs: map[uint64]*pool.Run{}, reopened: map[ax.Partition]bool{}, pauses: map[ax.Partition]time.Duration{}, commits: make(chan []*engine.Output, maxWriting)}
+		runs: map[uint64]*pool.Run{}, gone: map[ax.Partition]error{}, reopened: map[ax.Partition]bool{}, pauses: map[ax.Partition]time.Duration{}, commits: make(chan []*engine.Output, maxWriting)}
 	s.requests.New = func() any { return &request{done: make(chan struct{}, 1)} }
 	s.mail.wake = make(chan struct{}, 1)
 	s.dying = make(chan struct{})
@@ -86,6 +90,16 @@ func New(cfg Config) (*Scheduler, error) {
 	if cfg.Store == nil {
 		backend := memory.New(memory.Config{Partitions: cfg.Partitions, Now: cfg.Clock.Now, Keep: cfg.Keep})
 		s.cfg.Store, s.cfg.Registry, s.private = backend, backend, true
+	}
+	if store, ok := s.cfg.Store.(ax.Pipeliner); ok {
+		s.pipe = &pipe{store: store, wake: s.mail.poke}
+	}
+	s.roomer, _ = s.cfg.Store.(ax.Roomer)
+	var era uint32
+	for _, of := range []any{s.cfg.Registry, s.cfg.Store} {
+		if only, ok := of.(ax.Exclusive); ok {
+			era = only.Era()
+		}
 	}
 	if s.cfg.Archive == nil {
 		with, ok := s.cfg.Store.(ax.Finisher)
@@ -108,6 +122,8 @@ func New(cfg Config) (*Scheduler, error) {
 		Name: s.leases.executor, BootTag: s.bootTag, MaxPending: cfg.MaxPending, Limits: engine.Limits(cfg.Limits), Aging: cfg.Aging,
 		Window: cfg.Dedupe.Window, Remember: cfg.Dedupe.Max / cfg.Partitions,
 		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Seed: maphash.MakeSeed(), Finishes: s.finishes, Alone: s.private,
+		Pipelined: s.pipe != nil && !s.private, // its own memory is done at once: nothing is ever under way
+		Era:       era,
 	}, cfg.Workers, kinds)
 	return s, nil
 }
@@ -143,10 +159,12 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	s.mail.mu.Unlock()
 	s.group.Go(func() { s.archivist(life) })
 	s.group.Go(s.announcer)
-	if !s.private {
+	if s.pipe == nil {
 		for range maxWriting {
 			s.group.Go(s.write)
 		}
+	}
+	if !s.private {
 		s.group.Go(s.pruner)
 		s.group.Go(func() { s.renew(life) })
 		for _, l := range s.leases.partitions {
