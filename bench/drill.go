@@ -29,7 +29,7 @@ type drillWith struct {
 	Tasks   int           // to submit
 	Poison  int           // of these: tasks that kill their process
 	Again   []drillAgain  // to submit again: the process before was killed before it could tell of an answer
-	Bare    bool          // no guard around effects: to prove that the drill finds what it should
+	Bare    bool          // without package once: to prove that the drill finds what it should
 	Drain   time.Duration // not zero: submit nothing, wait until all have ended, for at most this long, and tell how
 }
 
@@ -66,7 +66,7 @@ func runDrill(ctx context.Context, o Options, r *Result) error {
 	if o.Kind != "kill" {
 		return fmt.Errorf("kind %q: kill is the only one", o.Kind)
 	}
-	d, err := newDrill(o, r)
+	d, err := newDrill(ctx, o, r)
 	if err != nil {
 		return err
 	}
@@ -78,14 +78,18 @@ func runDrill(ctx context.Context, o Options, r *Result) error {
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-func newDrill(o Options, r *Result) (*drill, error) {
+func newDrill(ctx context.Context, o Options, r *Result) (*drill, error) {
 	dir, err := os.MkdirTemp(o.Dir, "axbench-drill-")
 	if err != nil {
 		return nil, err
 	}
 	seed := rand.Uint64()
 	r.progress("seed %d", seed)
-	return &drill{o: o, r: r, rng: rand.New(rand.NewPCG(seed, 0)), dir: dir, ledger: newDrillLedger()}, nil
+	d := &drill{o: o, r: r, rng: rand.New(rand.NewPCG(seed, 0)), dir: dir, ledger: newDrillLedger()}
+	if err := makeEffects(ctx, d.effects()); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return d, nil
 }
 
 func (d *drill) run(ctx context.Context) error {
@@ -100,11 +104,15 @@ func (d *drill) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	effects, err := countEffects(d.effects())
+	e, err := openEffects(d.effects(), false)
 	if err != nil {
 		return err
 	}
-	d.ledger.settle(effects)
+	counts, err := e.count(ctx)
+	if err = errors.Join(err, e.close()); err != nil {
+		return err
+	}
+	d.ledger.settle(counts)
 	d.report()
 	return nil
 }

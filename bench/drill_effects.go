@@ -6,76 +6,63 @@ import (
 	"errors"
 
 	"github.com/axsched/ax"
+	"github.com/axsched/ax/once"
 )
 
 // effects is the outside that the drill's handlers change: a database file, in which every effect of a task is a row. The table
-// would take a second row of an id: that there is none is the guard's work.
+// would take a second row of an id: that there is none is what package once is for.
 type effects struct {
 	db    *sql.DB
-	guard guard
+	guard *once.Guard // nil: none
 }
 
-// guard lets the effect of a task happen inside a transaction, unless it has.
-type guard interface {
-	do(ctx context.Context, tx *sql.Tx, t *ax.Task, effect func() error) error
-}
-
-// bare is no guard: an effect happens with every attempt.
-type bare struct{}
-
-func (bare) do(_ context.Context, _ *sql.Tx, _ *ax.Task, effect func() error) error { return effect() }
-
-// row is a guard that remembers each task in a row of a table with a primary key, in the transaction of its effect.
-type row struct{}
-
-func (row) do(ctx context.Context, tx *sql.Tx, t *ax.Task, effect func() error) error {
-	done, err := tx.ExecContext(ctx, "INSERT INTO done (id) VALUES (?) ON CONFLICT DO NOTHING", t.ID)
-	if err != nil {
-		return err
-	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return err
-	}
-	return effect()
-}
-
-func effectsFile(path string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)&_txlock=immediate")
-	if err == nil {
-		db.SetMaxOpenConns(1)
-	}
-	return db, err
-}
-
-func openEffects(ctx context.Context, path string, unguarded bool) (*effects, error) {
-	db, err := effectsFile(path)
+// openEffects opens the file that makeEffects made.
+func openEffects(path string, bare bool) (*effects, error) {
+	guard, err := once.New(once.Config{Dialect: once.SQLite})
 	if err != nil {
 		return nil, err
 	}
-	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL, token TEXT NOT NULL);
-		CREATE TABLE IF NOT EXISTS done (id TEXT PRIMARY KEY)`)
+	db, err := sql.Open("sqlite", "file:"+path+
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)&_txlock=immediate")
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, err
 	}
-	e := &effects{db: db, guard: row{}}
-	if unguarded {
-		e.guard = bare{}
+	db.SetMaxOpenConns(1)
+	if bare {
+		guard = nil
 	}
-	return e, nil
+	return &effects{db: db, guard: guard}, nil
+}
+
+// makeEffects makes an empty file.
+func makeEffects(ctx context.Context, path string) error {
+	e, err := openEffects(path, false)
+	if err != nil {
+		return err
+	}
+	for _, statement := range append(e.guard.Schema(), "CREATE TABLE effects (id TEXT NOT NULL, token TEXT NOT NULL)") {
+		if _, err := e.db.ExecContext(ctx, statement); err != nil {
+			return errors.Join(err, e.close())
+		}
+	}
+	return e.close()
 }
 
 // happen makes the effect of a task happen, if it has not.
 func (e *effects) happen(ctx context.Context, t *ax.Task) error {
+	effect := func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO effects (id, token) VALUES (?, ?)", t.ID, ax.TokenFrom(ctx).String())
+		return err
+	}
+	if e.guard != nil {
+		return e.guard.Tx(ctx, e.db, effect)
+	}
 	tx, err := e.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	err = e.guard.do(ctx, tx, t, func() error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO effects (id, token) VALUES (?, ?)", t.ID, ax.TokenFrom(ctx).String())
-		return err
-	})
-	if err != nil {
+	if err := effect(tx); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -83,14 +70,9 @@ func (e *effects) happen(ctx context.Context, t *ax.Task) error {
 
 func (e *effects) close() error { return e.db.Close() }
 
-// countEffects returns how many effects each task had.
-func countEffects(path string) (map[string]int, error) {
-	e, err := openEffects(context.Background(), path, true)
-	if err != nil {
-		return nil, err
-	}
-	defer e.close()
-	rows, err := e.db.Query("SELECT id, count(*) FROM effects GROUP BY id")
+// count returns how many effects each task had.
+func (e *effects) count(ctx context.Context) (map[string]int, error) {
+	rows, err := e.db.QueryContext(ctx, "SELECT id, count(*) FROM effects GROUP BY id")
 	if err != nil {
 		return nil, err
 	}

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestDrillSeesEffectsTwice runs a drill without a guard: one task in ten fails after its effect and runs again, which
+// TestDrillSeesEffectsTwice runs a drill without package once: one task in ten fails after its effect and runs again, which
 // the drill must find.
 func TestDrillSeesEffectsTwice(t *testing.T) {
 	o := Options{Rounds: 2, Dir: t.TempDir()}.or(drillScenario.Defaults)
 	r := newResult("drill", t.Output())
-	d, err := newDrill(o, r)
+	d, err := newDrill(t.Context(), o, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestDrillSeesEffectsTwice(t *testing.T) {
 func TestDrillSeesWorkerEnd(t *testing.T) {
 	o := Options{Rounds: 1, Dir: t.TempDir()}.or(drillScenario.Defaults)
 	r := newResult("drill", t.Output())
-	d, err := newDrill(o, r)
+	d, err := newDrill(t.Context(), o, r)
 	if err != nil {
 		t.Fatal(err)
 	}

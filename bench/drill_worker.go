@@ -43,7 +43,7 @@ func drillPart(ctx context.Context, js []byte, in *bufio.Scanner, out io.Writer)
 	if err != nil {
 		return err
 	}
-	if w.effects, err = openEffects(ctx, w.with.Effects, w.with.Bare); err != nil {
+	if w.effects, err = openEffects(w.with.Effects, w.with.Bare); err != nil {
 		return err
 	}
 	mux := ax.NewMux()
