@@ -9,7 +9,7 @@ each = @set -e; for m in $(1); do echo "-- $$m: $(2)"; (cd $$m && export GOWORK=
 .DEFAULT_GOAL := help
 .PHONY: run test race sim bench drill deps lint vuln help
 
-run: ## run the example shop (ARGS="...")
+run: ## run the example shop, or go on with it (ARGS="...")
 	cd examples && GOWORK=off go run ./orders $(ARGS)
 
 test: deps ## vet, build and test every module

@@ -14,13 +14,15 @@ type verdict struct {
 	refused   int // submitted, but not taken
 	asked     int // tasks that the service was asked for
 	requests  int // more than asked if some were retried
-	answered  int
+	answered  int // by the present start
 
 	last time.Time // when ax acknowledged the last one
 
 	early, lost, twice finding
+	again              finding // not a broken promise: a kill had cut the attempt before off
 	strays             int
 	late               []time.Duration // sorted
+	stopped            []time.Duration // likewise, of tasks that were due while nothing ran
 }
 
 // finding is how many tasks are concerned, and the first few of them.
@@ -42,8 +44,9 @@ func (f *finding) add(id string) {
 // audit compares each task with what came of it:
 //
 //	early  asked for before its due time
-//	lost   acknowledged, never asked for, and not on the receipt as returned or running
+//	lost   acknowledged by any start, never asked for in any, and not on the receipt as returned or running
 //	twice  asked for again after it was done, or under a token that was not newer
+//	again  asked for again after a kill that cut the attempt before off, or came before its answer was written down
 func (b *book) audit(receipt sched.Receipt) verdict {
 	excused := make(map[string]bool, len(receipt.Returned)+len(receipt.Running))
 	for _, list := range [][]*ax.Task{receipt.Returned, receipt.Running} {
@@ -53,10 +56,10 @@ func (b *book) audit(receipt sched.Receipt) verdict {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v := verdict{strays: b.strays, answered: b.done, last: b.last, late: make([]time.Duration, 0, len(b.late))}
+	v := verdict{strays: b.strays, answered: b.done - b.base.done, last: b.last, late: make([]time.Duration, 0, len(b.late))}
 	for i := range b.entries {
 		e := &b.entries[i]
-		v.requests += e.requests
+		v.requests += int(e.requests)
 		switch {
 		case e.acked:
 			v.submitted++
@@ -66,13 +69,20 @@ func (b *book) audit(receipt sched.Receipt) verdict {
 		if !e.acked && e.requests > 0 {
 			v.strays++
 		}
-		if e.twice {
+		switch {
+		case e.twice:
 			v.twice.add(e.id)
+		case e.again:
+			v.again.add(e.id)
 		}
 		switch {
 		case e.requests > 0:
 			v.asked++
-			v.late = append(v.late, e.late())
+			if e.stopped {
+				v.stopped = append(v.stopped, e.late())
+			} else {
+				v.late = append(v.late, e.late())
+			}
 			if e.late() < 0 {
 				v.early.add(e.id)
 			}
@@ -81,6 +91,7 @@ func (b *book) audit(receipt sched.Receipt) verdict {
 		}
 	}
 	slices.Sort(v.late)
+	slices.Sort(v.stopped)
 	return v
 }
 

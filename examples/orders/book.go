@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -10,19 +9,23 @@ import (
 	"github.com/axsched/ax/sched"
 )
 
-// book holds what was asked of ax, by the clock of who asked, beside what the ledger says came of it. It takes nothing
-// from ax on trust: the due time that a handler was told counts only inside the window in which the caller puts it.
+// book holds what was asked of ax, by the clock of who asked, beside what the ledger says came of it, over all starts of a
+// run. It takes nothing from ax on trust: the due time that a handler was told counts only inside the window in which the
+// caller puts it.
 type book struct {
 	mu      sync.Mutex // guards all below; held for microseconds, in no call that blocks
-	entries []entry
-	index   map[string]int // of entries, by task
-	strays  int            // requests for tasks that nobody submitted
+	entries []entry    // in the order of the workload
+	index   map[string]int
+	strays  int    // requests for tasks that nobody submitted
+	before  int    // tasks acknowledged by earlier starts
+	lives   []life // the last one is the present start
 
 	last    time.Time       // when ax answered last
-	late    []time.Duration // of each task's first request, in the order the ledger noted them
+	late    []time.Duration // of each task's first request, in the order the ledger noted them, but for those due while stopped
 	hist    sched.Histogram // of late
 	early   int
-	done    int // requests answered
+	done    int    // requests answered
+	base    sample // what earlier starts have left
 	samples []sample
 	rates   []int // answers in each second so far
 }
@@ -30,15 +33,18 @@ type book struct {
 // entry is one task.
 type entry struct {
 	id       string
-	from, to int64 // the due time, in microseconds since 1970, is between these; to is 0 until acknowledged
-	told     int64 // the due time as the handler was told
-	arrived  int64 // when the ledger saw the first request, 0: never
-	requests int
+	from, to int64           // the due time, in microseconds since 1970, is between these; to is 0 until acknowledged
+	told     int64           // the due time as the handler was told
+	arrived  int64           // when the ledger saw the first request, 0: never
+	answered int64           // when the service answered the latest request, 0: not yet
 	token    ax.AttemptToken // the newest seen
+	requests int32
+	life     int32 // of the latest request
 	acked    bool
 	refused  bool // or answered Known: ids are not used twice here
-	answered bool
+	stopped  bool // due before the start that asked for it was up
 	twice    bool // asked for again after it was done, or under a token that was not newer
+	again    bool // asked for again after the start of an earlier request was killed
 }
 
 // sample is what was counted at an instant, to tell the last second from the rest.
@@ -48,40 +54,81 @@ type sample struct {
 }
 
 func newBook(tasks int) *book {
-	return &book{index: make(map[string]int, tasks), entries: make([]entry, 0, tasks), late: make([]time.Duration, 0, tasks)}
+	return &book{index: make(map[string]int, tasks), entries: make([]entry, 0, tasks), late: make([]time.Duration, 0, tasks),
+		lives: make([]life, 1)}
 }
 
-// ask notes a batch that is about to be submitted. A delay counts from when ax takes it in, which is not before now.
-func (b *book) ask(batch []ax.Submission, now time.Time) {
+// ask notes a batch that is about to be submitted. A delay counts from when ax takes it in, which is not before since:
+// now, or the beginning of the run if an earlier start may have submitted it already.
+func (b *book) ask(batch []ax.Submission, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, sub := range batch {
-		e := entry{id: sub.ID, from: now.Add(max(sub.In, 0)).UnixMicro()}
-		if !sub.At.IsZero() {
-			e.from = max(int64(ax.At(sub.At)), now.UnixMicro())
-			e.to = e.from
+		e := b.entry(sub.ID)
+		from, to := window(sub, since.UnixMicro(), 0)
+		if e.from = from; !sub.At.IsZero() {
+			e.to = to
 		}
-		b.index[sub.ID] = len(b.entries)
-		b.entries = append(b.entries, e)
 	}
 }
 
-// acknowledge notes what became of a batch, after the call. Without answers nothing of it was taken in, and what a
-// shutdown turned away is not held against ax.
-func (b *book) acknowledge(batch []ax.Submission, answers []ax.Answer, now time.Time) {
+// entry returns the entry of a task, a new one if it has none. mu must be held.
+func (b *book) entry(id string) *entry {
+	i, ok := b.index[id]
+	if !ok {
+		i = len(b.entries)
+		b.index[id] = i
+		b.entries = append(b.entries, entry{id: id})
+	}
+	return &b.entries[i]
+}
+
+// window returns between which instants a task is due that was asked for and acknowledged at these, all in microseconds.
+func window(sub ax.Submission, asked, acked int64) (from, to int64) {
+	if !sub.At.IsZero() {
+		from = max(int64(ax.At(sub.At)), asked)
+		return from, from
+	}
+	in := max(sub.In, 0)
+	return asked + in.Microseconds(), acked + (in + time.Microsecond - 1).Microseconds() + 1 // ax rounds up
+}
+
+// acknowledge notes what became of a batch that was asked for and answered at these instants, and returns that for the
+// next start. Without answers nothing of it was taken in, and what a shutdown or a full disk turned away is not held
+// against ax. The batch may be known to ax only if an earlier start may have submitted it, from the instant again on.
+func (b *book) acknowledge(batch []ax.Submission, answers []ax.Answer, asked, now, again time.Time) (told []note) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = now
-	for i, sub := range batch {
-		e := &b.entries[b.index[sub.ID]]
-		if i >= len(answers) || answers[i].Code != ax.Made {
-			e.refused = i < len(answers) && !errors.Is(answers[i].Err, ax.ErrClosed)
-			continue
+	for i, sub := range batch[:min(len(batch), len(answers))] {
+		n := note{first: b.index[sub.ID], n: 1, asked: asked.UnixMicro(), acked: now.UnixMicro()}
+		e := &b.entries[n.first]
+		code, err := answers[i].Code, answers[i].Err
+		switch {
+		case code == ax.Made:
+		case code == ax.Known && !again.IsZero():
+			n.asked = again.UnixMicro()
+			b.before++
+		case errors.Is(err, ax.ErrClosed), errors.Is(err, ax.ErrNoSpace):
+			continue // to be submitted by the next start
+		default:
+			n.refused = true
 		}
+		e.settle(sub, &n)
+		if last := len(told) - 1; last >= 0 && told[last].joins(n) {
+			told[last].n++
+		} else {
+			told = append(told, n)
+		}
+	}
+	return told
+}
+
+// settle notes what became of the task.
+func (e *entry) settle(sub ax.Submission, n *note) {
+	if e.refused = n.refused; !e.refused {
 		e.acked = true
-		if e.to == 0 {
-			e.to = now.Add(max(sub.In, 0)).UnixMicro() + 1 // ax rounds up
-		}
+		e.from, e.to = window(sub, n.asked, n.acked)
 	}
 }
 
@@ -89,6 +136,7 @@ func (b *book) acknowledge(batch []ax.Submission, answers []ax.Answer, now time.
 func (b *book) arrived(a arrival) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	present := b.see(a.arrived)
 	i, ok := b.index[a.task]
 	if !ok {
 		b.strays++
@@ -97,69 +145,50 @@ func (b *book) arrived(a arrival) {
 	e := &b.entries[i]
 	e.requests++
 	var token ax.AttemptToken
-	if err := token.UnmarshalText([]byte(a.token)); err != nil || e.answered || token.Compare(e.token) <= 0 {
+	if err := token.UnmarshalText([]byte(a.token)); err != nil || token.Compare(e.token) <= 0 {
 		e.twice = true
 	}
 	e.token = token
+	if e.requests > 1 {
+		cut := b.cut(e)
+		e.again = e.again || cut
+		e.twice = e.twice || e.answered != 0 && !cut
+	}
+	e.life, e.answered = int32(len(b.lives)-1), 0
 	if e.requests > 1 {
 		return
 	}
 	e.arrived, e.told = a.arrived, a.due
 	late := e.late()
-	b.late = append(b.late, late)
-	b.hist.Add(late)
 	if late < 0 {
 		b.early++
 	}
+	if e.stopped = e.life > 0 && (present.began == 0 || e.due() < present.began); e.stopped {
+		return
+	}
+	b.late = append(b.late, late)
+	b.hist.Add(late)
 }
 
 // answered notes that the service has done a task.
-func (b *book) answered(task string) {
+func (b *book) answered(task string, at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.see(at)
 	if i, ok := b.index[task]; ok {
-		b.entries[i].answered = true
+		b.entries[i].answered = at
 	}
 	b.done++
 }
 
-// late returns how long after its due time the task was asked for, negative if before.
-func (e *entry) late() time.Duration {
+// due returns when the task was due.
+func (e *entry) due() int64 {
 	due := max(e.told, e.from)
 	if e.to != 0 {
 		due = min(due, e.to)
 	}
-	return time.Duration(e.arrived-due) * time.Microsecond
+	return due
 }
 
-// view is what the book shows while the program runs, by the ledger's clock.
-type view struct {
-	last, all quantiles // lateness in the last second, and so far
-	rate      int       // answers in the last second
-	rates     []int     // answers in each second so far
-	early     int
-}
-
-// view counts up to now, which must not go back from call to call. started is when the run began.
-func (b *book) view(started, now time.Time) view {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for len(b.samples) > 1 && now.Sub(b.samples[1].at) >= time.Second {
-		b.samples = b.samples[1:]
-	}
-	since := sample{at: started}
-	if len(b.samples) > 0 {
-		since = b.samples[0]
-	}
-	v := view{early: b.early, all: quantilesIn(&b.hist), last: quantilesOf(slices.Sorted(slices.Values(b.late[since.late:])))}
-	if d := now.Sub(since.at).Seconds(); d > 0 {
-		v.rate = int(float64(b.done-since.done)/d + 0.5)
-	}
-	b.samples = append(b.samples, sample{now, b.done, len(b.late)})
-	whole := int(now.Sub(started) / time.Second)
-	for len(b.rates) < whole {
-		b.rates = append(b.rates, v.rate)
-	}
-	v.rates = slices.Clone(b.rates)
-	return v
-}
+// late returns how long after its due time the task was asked for, negative if before.
+func (e *entry) late() time.Duration { return time.Duration(e.arrived-e.due()) * time.Microsecond }

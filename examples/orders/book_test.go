@@ -26,7 +26,7 @@ func TestAudit(t *testing.T) {
 	}{
 		"in time": {events: func(b *book) {
 			b.arrived(request("a", 1, second, second+3*ms))
-			b.answered("a")
+			b.answered("a", us)
 		}, late: 3 * ms},
 		"early by what ax said": {events: func(b *book) {
 			b.arrived(request("a", 1, second+2*ms, second+ms))
@@ -44,7 +44,7 @@ func TestAudit(t *testing.T) {
 		"retried": {events: func(b *book) {
 			b.arrived(request("a", 1, second, second))
 			b.arrived(request("a", 2, second, 2*second))
-			b.answered("a")
+			b.answered("a", us)
 		}},
 		"twice at once": {events: func(b *book) {
 			b.arrived(request("a", 1, second, second))
@@ -52,7 +52,7 @@ func TestAudit(t *testing.T) {
 		}, twice: 1},
 		"again after it was done": {events: func(b *book) {
 			b.arrived(request("a", 1, second, second))
-			b.answered("a")
+			b.answered("a", us)
 			b.arrived(request("a", 2, second, second))
 		}, twice: 1},
 		"under an older token": {events: func(b *book) {
@@ -71,7 +71,7 @@ func TestAudit(t *testing.T) {
 			b := newBook(1)
 			batch := []ax.Submission{{ID: "a", In: second}}
 			b.ask(batch, base)
-			b.acknowledge(batch, []ax.Answer{{Code: ax.Made}}, base.Add(10*ms))
+			b.acknowledge(batch, []ax.Answer{{Code: ax.Made}}, base, base.Add(10*ms), time.Time{})
 			c.events(b)
 			v := b.audit(c.receipt)
 			if v.early.n != c.early || v.lost.n != c.lost || v.twice.n != c.twice || v.strays != c.strays {
@@ -94,10 +94,10 @@ func TestRefused(t *testing.T) {
 	batch := []ax.Submission{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}
 	b.ask(batch, now)
 	b.acknowledge(batch, []ax.Answer{{Code: ax.Made}, {Code: ax.Known}, {Code: ax.Refused, Err: ax.ErrFull},
-		{Code: ax.Refused, Err: &ax.Error{Op: "submit", Err: ax.ErrClosed}}}, now)
+		{Code: ax.Refused, Err: &ax.Error{Op: "submit", Err: ax.ErrClosed}}}, now, now, time.Time{})
 	more := []ax.Submission{{ID: "e"}}
 	b.ask(more, now)
-	b.acknowledge(more, nil, now) // the call failed
+	b.acknowledge(more, nil, now, now, time.Time{}) // the call failed
 	v := b.audit(sched.Receipt{})
 	if v.submitted != 1 || v.refused != 2 || v.lost.n != 1 {
 		t.Errorf("submitted %d, refused %d, lost %v", v.submitted, v.refused, v.lost)
@@ -111,7 +111,7 @@ func TestAtInThePast(t *testing.T) {
 	batch := []ax.Submission{{ID: "a", At: now.Add(-time.Hour)}}
 	b.ask(batch, now)
 	b.arrived(arrival{task: "a", token: ax.AttemptToken{Claim: 1}.String(), due: now.Add(-time.Hour).UnixMicro(), arrived: now.UnixMicro() + 5000})
-	b.acknowledge(batch, []ax.Answer{{Code: ax.Made}}, now)
+	b.acknowledge(batch, []ax.Answer{{Code: ax.Made}}, now, now, time.Time{})
 	if v := b.audit(sched.Receipt{}); v.late[0] != 5*time.Millisecond {
 		t.Errorf("late by %v", v.late[0])
 	}
@@ -128,7 +128,7 @@ func TestView(t *testing.T) {
 		b.ask(batch, start)
 		b.arrived(arrival{task: batch[0].ID, token: ax.AttemptToken{Claim: 1}.String(), due: start.UnixMicro(),
 			arrived: start.UnixMicro() + int64(tick)*1000})
-		b.answered(batch[0].ID)
+		b.answered(batch[0].ID, start.UnixMicro())
 		v = b.view(start, at)
 	}
 	if v.rate != 10 || len(v.rates) != 3 || v.rates[2] != 10 {

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -19,15 +21,27 @@ type options struct {
 	seed    uint64
 	plain   bool
 	quiet   bool
+	dir     string // where the run is kept; not used in memory
+	memory  bool
+	fresh   bool
+	set     map[string]bool // flags that were given
 }
+
+// The bounds of a drawn workload.
+const (
+	maxTasks  = 10_000_000
+	maxSpread = 24 * time.Hour
+)
 
 const usage = `orders: 100,000 tasks of a shop on ax, checked by an outside ledger.
 
   orders                     the workload of the article
   orders -n 5000 -spread 5s  a smaller one
   orders -tasks FILE         your own tasks, JSON lines or CSV ("-": stdin)
+  orders -memory             nothing on disk
 
-Ctrl-C drains and prints the receipt, a second one exits at once.
+Ctrl-C drains and prints the receipt, a second one exits at once. The next start continues the run, also one that was
+killed; after a run that is done it begins another.
 
 `
 
@@ -49,6 +63,9 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	fs.Uint64Var(&o.seed, "seed", 1, "of the random delays")
 	fs.BoolVar(&o.plain, "plain", false, "a line a second, also in a terminal")
 	fs.BoolVar(&o.quiet, "quiet", false, "no progress, only the report")
+	fs.StringVar(&o.dir, "dir", defaultDir(), "keep the run in `DIR`")
+	fs.BoolVar(&o.memory, "memory", false, "keep the run in memory: it ends with the program")
+	fs.BoolVar(&o.fresh, "fresh", false, "begin anew, also if there is a run to continue, without what was there")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -59,9 +76,20 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
+// defaultDir is where a run is kept if nobody says where; "" if the system has no place for it.
+func defaultDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "ax-orders")
+}
+
 func (o *options) check(fs *flag.FlagSet) error {
 	var drawn []string // flags that say what the drawn workload is
+	o.set = make(map[string]bool)
 	fs.Visit(func(f *flag.Flag) {
+		o.set[f.Name] = true
 		if f.Name == "n" || f.Name == "spread" || f.Name == "seed" {
 			drawn = append(drawn, "-"+f.Name)
 		}
@@ -69,9 +97,9 @@ func (o *options) check(fs *flag.FlagSet) error {
 	switch {
 	case fs.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q: tasks are read with -tasks FILE", fs.Arg(0))
-	case o.n < 1 || o.n > 10_000_000:
+	case o.n < 1 || o.n > maxTasks:
 		return fmt.Errorf("-n %d: from 1 to 10,000,000 tasks", o.n)
-	case o.spread < 0 || o.spread > 24*time.Hour:
+	case o.spread < 0 || o.spread > maxSpread:
 		return fmt.Errorf("-spread %v: from 0 to 24h", o.spread)
 	case o.workers < 1 || o.workers > 20_000:
 		return fmt.Errorf("-workers %d: from 1 to 20,000, each may hold a connection", o.workers)
@@ -79,6 +107,10 @@ func (o *options) check(fs *flag.FlagSet) error {
 		return fmt.Errorf("%s and -tasks: the file says how many tasks there are, and when", strings.Join(drawn, ", "))
 	case o.tasks == "" && o.skipBad:
 		return errors.New("-skip-bad needs -tasks FILE")
+	case o.memory && (o.fresh || o.set["dir"]):
+		return errors.New("-memory keeps nothing on disk: leave out -dir and -fresh")
+	case !o.memory && o.dir == "":
+		return errors.New("there is no directory for caches here: say with -dir where the run is kept, or use -memory")
 	}
 	return nil
 }

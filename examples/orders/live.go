@@ -18,9 +18,7 @@ type live struct {
 }
 
 func (s *live) title(r *rig) {
-	p := s.paper
-	s.paper.printf("%s\n", clip(fmt.Sprintf("%s  %s %s, %s, service %s (pid %d)", p.in(bold, "orders"),
-		plural(r.work.total, "task"), r.work.name, plural(r.workers, "worker"), r.ledger.addr, r.ledger.pid), p.width))
+	s.paper.printf("%s  %s\n", s.paper.in(bold, "orders"), r.title()) // not clipped: it is not drawn over
 }
 
 // show draws in one write, so that no half block is seen.

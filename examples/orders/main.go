@@ -5,9 +5,18 @@
 // ledger's clock, and that none was early, lost or done twice. Ctrl-C drains and prints the receipt; a second one exits
 // at once.
 //
-//	orders                     # the workload
+// The run is kept on disk, by package journal. A start after Ctrl-C, a kill or a power cut continues it: the same tasks
+// under the same ids, and a ledger that covers all starts. A start after a run that is done begins another.
+//
+//	orders                     # the workload; or go on with the one that was interrupted
 //	orders -n 5000 -spread 5s  # a smaller one
 //	orders -tasks FILE         # tasks of your own, JSON lines or CSV; see testdata
+//	orders -fresh              # begin anew, whatever there is to continue
+//	orders -dir DIR            # keep the run there; the default is ax-orders in the user's cache directory
+//	orders -memory             # nothing on disk: the run ends with the program
+//
+// A task whose attempt was cut off by a kill is tried again, and so may be done twice: ax promises at least once there, and
+// the report counts these tasks apart. Without a kill none is.
 //
 // The exit code is 0 if every promise was kept and no task failed, 1 if not, 2 for a wrong flag or tasks file, 130
 // after a second Ctrl-C.
@@ -18,14 +27,22 @@
 //
 //	shop.go      the kinds of tasks: arguments, handlers, and the calls they make
 //	workload.go  the tasks to submit: kind, arguments, delay, priority
-//	submit.go    submitting them in batches while the first ones run
-//	run.go       the scheduler's life: make, start, watch, drain, receipt
+//	submit.go    submitting them in batches while the first ones run, and again after a kill
+//	run.go       the scheduler's life: make, start, watch, drain, receipt; resume.go, what a continued run adds
+//
+// How it survives:
+//
+//	home.go     the directory: the journal, and which run is in it
+//	runfile.go  the file that makes a run the same after a restart
+//	notes.go    what ax has acknowledged
+//	past.go     reading what earlier starts have left
+//	trouble.go  what can be wrong with a directory, and what to do
 //
 // Who checks it:
 //
-//	service.go   the service, in the child process
+//	service.go   the service, in the child process; lines.go, how its ledger is written
 //	ledger.go    the child process, as its parent sees it
-//	book.go      what was asked for, beside what the ledger says
+//	book.go      what was asked for, beside what the ledger says; lives.go, over several starts; view.go, so far
 //	audit.go     the verdict: early, lost, done twice
 //
 // And what a person sees:

@@ -5,14 +5,18 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestMain makes the test binary what the program is: the service, when it is started as one.
+// programEnv, when set, makes the test binary the program.
+const programEnv = "AX_ORDERS_TEST"
+
+// TestMain makes the test binary what the program is, and the service, when it is started as one.
 func TestMain(m *testing.M) {
-	if os.Getenv(serviceEnv) != "" {
-		os.Exit(serve(os.Stdin, os.Stdout, os.Stderr))
+	if os.Getenv(serviceEnv) != "" || os.Getenv(programEnv) != "" {
+		main()
 	}
 	os.Exit(m.Run())
 }
@@ -23,7 +27,7 @@ type result struct {
 	stdout, stderr string
 }
 
-// orders runs the program to its end.
+// orders runs the program to its end, in memory or in a directory of its own if args name none.
 func orders(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	return ordersWatched(t, t.Context(), stdin, func(string) {}, args...)
@@ -32,6 +36,9 @@ func orders(t *testing.T, stdin string, args ...string) result {
 // ordersWatched is orders under a context, and calls watch with what is written to stdout, as it is written.
 func ordersWatched(t *testing.T, ctx context.Context, stdin string, watch func(string), args ...string) result {
 	t.Helper()
+	if !slices.Contains(args, "-dir") && !slices.Contains(args, "-memory") {
+		args = append([]string{"-dir", t.TempDir()}, args...)
+	}
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, args, strings.NewReader(stdin), io.MultiWriter(&stdout, watcher(watch)), &stderr)
 	return result{code, stdout.String(), stderr.String()}

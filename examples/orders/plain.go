@@ -10,8 +10,7 @@ type plain struct {
 }
 
 func (s *plain) title(r *rig) {
-	s.paper.printf("orders: %s %s, %s, service %s (pid %d)\n", plural(r.work.total, "task"), r.work.name,
-		plural(r.workers, "worker"), r.ledger.addr, r.ledger.pid)
+	s.paper.printf("orders: %s\n", r.title())
 	s.next = time.Second
 }
 

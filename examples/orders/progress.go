@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/axsched/ax/sched"
@@ -31,11 +32,34 @@ func tallyOf(st sched.Stats) tally {
 	}
 }
 
+// tally counts the tasks of the run, those that had ended before this start too.
+func (r *rig) tally() tally {
+	t := tallyOf(r.sched.Stats())
+	t.submitted += r.before.submitted
+	t.done += r.before.done
+	t.failed += r.before.failed
+	return t
+}
+
 // progress counts what there is to show now.
 func (r *rig) progress() progress {
 	now := time.Now()
-	return progress{elapsed: now.Sub(r.started), total: r.work.total, tally: tallyOf(r.sched.Stats()),
-		view: r.book.view(r.started, now)}
+	return progress{elapsed: now.Sub(r.started), total: r.work.total, tally: r.tally(), view: r.book.view(r.started, now)}
+}
+
+// title says what is going to run, and where it is kept.
+func (r *rig) title() string {
+	what := plural(r.work.total, "task") + " " + r.work.name
+	kept := "in memory"
+	if r.home != nil {
+		kept = "in " + r.home.dir
+		if run := r.home.run; r.home.continuing {
+			done := r.book.doneBefore()
+			what = fmt.Sprintf("continuing run %d of %s: %s of %s done, %s to go", run.Number,
+				run.Started.Local().Format(time.DateTime), count(done), what, count(r.work.total-done))
+		}
+	}
+	return fmt.Sprintf("%s, %s, %s, service %s (pid %d)", what, kept, plural(r.workers, "worker"), r.ledger.addr, r.ledger.pid)
 }
 
 // screen shows the progress.

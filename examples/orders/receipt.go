@@ -8,7 +8,8 @@ import (
 
 // balanced reports whether the receipt accounts for each task that ax acknowledged.
 func (o *outcome) balanced() bool {
-	return o.verdict.submitted == o.receipt.Done+len(o.receipt.Returned)+len(o.receipt.Running)
+	before := o.rig.before.submitted
+	return before >= 0 && o.verdict.submitted == before+o.receipt.Done+len(o.receipt.Returned)+len(o.receipt.Running)
 }
 
 // sum writes the receipt as a sum.
@@ -17,18 +18,29 @@ func (o *outcome) sum() string {
 	if !o.balanced() {
 		sign = "≠"
 	}
-	return fmt.Sprintf("%s + %s + %s %s %s", count(o.receipt.Done), count(len(o.receipt.Returned)), count(len(o.receipt.Running)),
-		sign, count(o.verdict.submitted))
+	before := ""
+	if n := o.rig.before.submitted; n != 0 {
+		before = count(n) + " + "
+	}
+	return fmt.Sprintf("%s%s + %s + %s %s %s", before, count(o.receipt.Done), count(len(o.receipt.Returned)),
+		count(len(o.receipt.Running)), sign, count(o.verdict.submitted))
 }
 
-// printReceipt writes what became of the tasks when the run was interrupted: a service would hand the returned ones to
-// whoever runs next.
+// printReceipt writes what became of the tasks when the run was interrupted: the returned ones are in the store, and the
+// next start goes on with them. In memory, a service would have to hand them to whoever runs next.
 func (o *outcome) printReceipt(p *paper) {
 	r := o.receipt
 	p.printf("\n%s  drained in %s\n", p.in(bold, "receipt"), seconds(o.drained))
 	p.printf("  %-11s %11s\n", "submitted", count(o.verdict.submitted))
+	if n := o.rig.before.submitted; n != 0 {
+		p.printf("  %-11s %11s  %s\n", "done before", count(n), p.in(faint, "ended in earlier starts"))
+	}
 	p.printf("  %-11s %11s  %s\n", "done", count(r.Done), p.in(faint, "ended, one way or the other"))
-	p.printf("  %-11s %11s  %s\n", "returned", count(len(r.Returned)), p.in(faint, "not begun, or handed back: to be done by whoever runs next"))
+	next := "the next start does them"
+	if o.rig.home == nil {
+		next = "to be done by whoever runs next"
+	}
+	p.printf("  %-11s %11s  %s\n", "returned", count(len(r.Returned)), p.in(faint, "not begun, or handed back: "+next))
 	o.printTasks(p, r.Returned)
 	p.printf("  %-11s %11s", "running", count(len(r.Running)))
 	if len(r.Running) > 0 {

@@ -14,6 +14,7 @@ import (
 type outcome struct {
 	rig         *rig
 	interrupted bool
+	complete    bool          // all were submitted, and all have ended
 	ran         time.Duration // from the first submit to the end of the drain
 	drained     time.Duration // the drain alone
 	receipt     sched.Receipt
@@ -26,7 +27,7 @@ type outcome struct {
 
 // ok reports whether every promise was kept and every task that ran succeeded.
 func (o *outcome) ok() bool {
-	t := tallyOf(o.stats)
+	t := o.rig.tally()
 	return o.verdict.kept() && o.balanced() && t.failed+o.verdict.refused+o.stats.Anomalies == 0
 }
 
@@ -41,10 +42,17 @@ func (o *outcome) print(p *paper) {
 }
 
 func (o *outcome) printTotals(p *paper) {
-	t, v := tallyOf(o.stats), &o.verdict
+	t, v := o.rig.tally(), &o.verdict
 	p.printf("\n%s\n", p.in(bold, "report"))
-	p.printf("  %-11s %s submitted in %s, %s done, %s failed", "tasks", count(v.submitted),
-		seconds(v.last.Sub(o.rig.started)), count(t.done), p.zero(t.failed))
+	p.printf("  %-11s %s submitted", "tasks", count(v.submitted))
+	if !v.last.IsZero() { // some by this start
+		p.printf(" in %s", seconds(v.last.Sub(o.rig.started)))
+	}
+	p.printf(", %s done", count(t.done))
+	if n := o.rig.before.done; n > 0 {
+		p.printf(" (%s before this start)", count(n))
+	}
+	p.printf(", %s failed", p.zero(t.failed))
 	if v.requests > v.asked {
 		p.printf(", %s", plural(v.requests-v.asked, "request")+" more for retries")
 	}
@@ -72,6 +80,7 @@ func (o *outcome) printTotals(p *paper) {
 }
 
 func (o *outcome) printLateness(p *paper) {
+	v := &o.verdict
 	row := func(name string, q quantiles, what string) {
 		p.printf("  %-11s", name)
 		for _, d := range []time.Duration{q.p50, q.p90, q.p99, q.p999, q.max} {
@@ -80,8 +89,13 @@ func (o *outcome) printLateness(p *paper) {
 		p.printf("  %s\n", p.in(faint, what))
 	}
 	p.printf("\n%s\n", p.in(bold, "lateness")+p.in(faint, "          p50      p90      p99    p99.9      max"))
-	row("ledger", quantilesOf(o.verdict.late), "request − due")
-	row("ax", quantilesIn(&o.stats.Lateness), "handler − due")
+	row("ledger", quantilesOf(v.late), "request − due")
+	if len(v.stopped) == 0 { // ax does not tell them apart
+		row("ax", quantilesIn(&o.stats.Lateness), "handler − due")
+	}
+	if n := len(v.stopped); n > 0 {
+		p.printf("  Due while stopped: %s, from %s to %s late.\n", count(n), lateness(v.stopped[0]), lateness(v.stopped[n-1]))
+	}
 	p.printf("\n")
 	for _, line := range p.chart(chartRows(o.verdict.late)) {
 		p.printf("%s\n", line)
@@ -100,11 +114,18 @@ func (o *outcome) printPromises(p *paper) {
 	}{{"early", v.early.n}, {"lost", v.lost.n}, {"done twice", v.twice.n}} {
 		p.printf("   %s %s", f.name, p.zero(f.n))
 	}
-	if v.kept() && o.balanced() && o.stats.Anomalies == 0 {
+	kept := v.kept() && o.balanced() && o.stats.Anomalies == 0
+	if kept {
 		p.printf("   %s\n", p.in(green, "all kept"))
+	} else {
+		p.printf("   %s\n", p.in(red, "BROKEN"))
+	}
+	if n := v.again.n; n > 0 {
+		p.printf("  %-11s tried again after a kill: %s  %s\n", "", count(n), p.in(faint, "their attempts were cut off: "+strings.Join(v.again.ids, ", ")+more(n-len(v.again.ids))))
+	}
+	if kept {
 		return
 	}
-	p.printf("   %s\n", p.in(red, "BROKEN"))
 	for _, f := range []struct {
 		name string
 		finding

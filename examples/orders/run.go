@@ -35,16 +35,24 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return code
 	}
 	p := newPaper(stdout, os.Getenv)
-	r := &rig{options: o, work: w, stderr: stderr, book: newBook(w.total), screen: o.screen(p)}
-	end, err := r.execute(ctx)
+	r := &rig{options: o, stderr: stderr, screen: o.screen(p)}
+	r.log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	var end *outcome
+	err = r.open(w)
+	if err == nil {
+		end, err = r.execute(ctx)
+	}
+	err = errors.Join(err, r.close(end))
+	if end != nil {
+		end.print(p)
+	}
 	if err != nil {
-		fmt.Fprintln(stderr, "orders:", err)
+		fmt.Fprintln(stderr, "orders:", trouble(o.dir, err))
 	}
-	if end == nil {
-		return exitBroken
-	}
-	end.print(p)
-	if err != nil || !end.ok() {
+	switch {
+	case errors.As(err, new(usageError)):
+		return exitUsage
+	case err != nil || !end.ok():
 		return exitBroken
 	}
 	return exitOK
@@ -71,7 +79,7 @@ func (o *options) workload(ctx context.Context, stdin io.Reader, stderr io.Write
 	case len(f.tasks) == 0:
 		fmt.Fprintf(stderr, "orders: %s has no tasks\n", f.name)
 	default:
-		return listed(f.name, f.tasks), exitOK
+		return listed(f), exitOK
 	}
 	return workload{}, exitUsage
 }
@@ -80,49 +88,68 @@ func (o *options) workload(ctx context.Context, stdin io.Reader, stderr io.Write
 type rig struct {
 	options
 	work   workload
+	log    *slog.Logger
 	stderr io.Writer
 	book   *book
 	screen screen
+	home   *home // nil in memory
 
 	ledger   *ledger
 	sched    *sched.Scheduler
 	failures failures
 	started  time.Time
+	before   tally // of earlier starts of the run: what had ended
 }
 
 // execute runs the workload, from the first submit to the last line of the ledger. With an error, the run ended before
 // its time; what is known of it is there all the same, unless it did not even begin.
 func (r *rig) execute(ctx context.Context) (end *outcome, err error) {
-	if r.ledger, err = startLedger(r.book, r.stderr); err != nil {
+	config := sched.Config{
+		Workers:     r.workers,
+		WaitForRoom: true, // more tasks than MaxPending are submitted as the first ones end
+		OnEvent:     r.failures.note,
+		Logger:      r.log,
+	}
+	sub := submitter{book: r.book, work: r.work}
+	file := ""
+	if h := r.home; h != nil {
+		config.Store, config.Registry = h.backend, h.backend
+		sub.notes = h.notes
+		if h.continuing {
+			sub.again = h.run.Started
+		}
+		_, file = h.ledgers()
+	}
+	if r.ledger, err = startLedger(r.book, file, r.stderr); err != nil {
 		return nil, err
 	}
-	defer r.ledger.close()
+	defer r.ledger.close(false)
 	r.screen.title(r)
 	shop := newShop(r.ledger.addr, r.workers)
 	defer shop.close()
 	if err := shop.warm(min(r.workers, r.work.total)); err != nil {
 		return nil, err
 	}
-	r.sched, err = sched.New(sched.Config{
-		Mux:         shop.mux(),
-		Workers:     r.workers,
-		WaitForRoom: true, // more tasks than MaxPending are submitted as the first ones end
-		OnEvent:     r.failures.note,
-		Logger:      slog.New(slog.NewTextHandler(r.stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-	})
-	if err != nil {
+	config.Mux = shop.mux()
+	if r.sched, err = sched.New(config); err != nil {
 		return nil, err
 	}
+	sub.sched = r.sched
 	if err := r.sched.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-
 	r.started = time.Now()
+	r.ledger.began(r.started)
 	cpu := cpuTime()
+	err = r.takeUp(&sub)
+
 	submitting, stop := context.WithCancel(ctx)
 	submitted := make(chan error, 1) // one answer, which nobody may be waiting for
-	go func() { submitted <- submitAll(submitting, r.sched, r.work, r.book) }()
-	all, err := r.watch(ctx, submitted)
+	go func() { submitted <- sub.all(submitting) }()
+	all := false
+	if err == nil {
+		all, err = r.watch(ctx, submitted)
+	}
 	stop()
 	receipt, took, err := r.drain(ctx, err)
 	if !all {
@@ -132,7 +159,9 @@ func (r *rig) execute(ctx context.Context) (end *outcome, err error) {
 		rig: r, receipt: receipt, interrupted: ctx.Err() != nil, drained: took, ran: time.Since(r.started),
 		stats: r.sched.Stats(), clockMoved: clockMoved(r.started, time.Now()),
 	}
-	err = errors.Join(err, r.ledger.close())
+	left := len(receipt.Returned) + len(receipt.Running)
+	end.complete = all && err == nil && left == 0
+	err = errors.Join(err, r.ledger.close(err == nil && len(receipt.Running) == 0))
 	end.cpu, end.ledgerCPU = cpuTime()-cpu, r.ledger.cpu()
 	end.verdict = r.book.audit(receipt)
 	return end, err

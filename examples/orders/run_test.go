@@ -69,7 +69,7 @@ func TestInterrupt(t *testing.T) {
 			if c.some && (submitted != total || done == 0 || returned == 0) || !c.some && submitted > total {
 				t.Errorf("submitted %d of %d, done %d, returned %d", submitted, total, done, returned)
 			}
-			if !regexp.MustCompile(`(?m)^ +(order|coupon|message)-\d+ +due \d\d:\d\d:\d\d\.\d{3}$`).MatchString(r.stdout) && returned > 0 {
+			if !regexp.MustCompile(`(?m)^ +r1-(order|coupon|message)-\d+ +due \d\d:\d\d:\d\d\.\d{3}$`).MatchString(r.stdout) && returned > 0 {
 				t.Errorf("no returned task is named:\n%s", r.stdout)
 			}
 		})
@@ -113,7 +113,7 @@ func TestTasks(t *testing.T) {
 // TestFailingTask shows that a task that fails is told of, with its reason and an exit code.
 func TestFailingTask(t *testing.T) {
 	r := orders(t, `{"id":"slow","kind":"message.push","timeout":"20ms","max_retries":0}`, "-tasks", "-")
-	r.want(t, exitBroken, "1 submitted in 0.", "0 done, 1 failed", "slow TIMEOUT", "all kept")
+	r.want(t, exitBroken, "1 submitted in 0.", "0 done, 1 failed", "r1-slow TIMEOUT", "all kept")
 }
 
 func TestBadTasks(t *testing.T) {
@@ -147,6 +147,8 @@ func TestUsage(t *testing.T) {
 		"tasks.csv":                    "tasks are read with -tasks FILE",
 		"-skip-bad":                    "-skip-bad needs -tasks FILE",
 		"-n 5 -tasks x":                "-n and -tasks",
+		"-memory -fresh":               "-memory keeps nothing on disk",
+		"-memory -dir x":               "-memory keeps nothing on disk",
 		"-tasks testdata/missing.json": "no such file",
 		"-tasks " + filepath.Join("testdata", "empty.csv"): "has no tasks",
 	} {

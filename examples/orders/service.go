@@ -9,14 +9,18 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
 
-// serviceEnv, when set, makes this program the service instead of the shop.
-const serviceEnv = "AX_ORDERS_SERVICE"
+// serviceEnv, when set, makes this program the service instead of the shop. ledgerEnv, if set too, is the file that the
+// ledger is also written to.
+const (
+	serviceEnv = "AX_ORDERS_SERVICE"
+	ledgerEnv  = "AX_ORDERS_LEDGER"
+)
 
 // A request for warmPath is answered after warmWait and is not in the ledger: it keeps its connection for as long as it
 // takes to open thousands of others.
@@ -27,21 +31,24 @@ const (
 	warmLimit = 10 * time.Second // when it has not worked, it will not
 )
 
-// flushEvery is how long a line of the ledger may wait before it is written: often enough for a live view, seldom enough
-// that the pipe does not cost a system call and a wakeup per request.
-const flushEvery = 50 * time.Millisecond
+// flushEvery is how long a line of the ledger may wait before it is written: less than the quickest answer takes, and
+// seldom enough that it does not cost a system call and a wakeup per request.
+const flushEvery = 20 * time.Millisecond
 
 // serve is the service: it answers POST /KIND after the time that kind takes, and writes its ledger to stdout. It ends
 // when stdin does, which is also what happens when its parent dies. An interrupt of the terminal reaches it too and is
-// left to its parent, which still has calls to finish.
+// left to its parent, which still has calls to finish; so does the end of a reader, which is that of the parent.
 //
-// The first line of the ledger is the address, then each request is one line, or two when it was answered:
+// The first line of the ledger is the address, then each request is one line, or two when it was answered. Times are in
+// microseconds since 1970. That its scheduler is up, and at the end that nothing was cut short, the parent says on stdin:
 //
 //	listening 127.0.0.1:40001
-//	asked TASK ATTEMPT TOKEN DUE ARRIVED
-//	answered TASK
+//	began TIME
+//	asked TASK ATTEMPT TOKEN DUE TIME
+//	answered TASK TIME
+//	ended clean TIME            or: ended cut TIME
 func serve(stdin io.Reader, stdout, stderr io.Writer) int {
-	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Fprintln(stderr, "orders: service:", err)
@@ -50,28 +57,33 @@ func serve(stdin io.Reader, stdout, stderr io.Writer) int {
 	if _, err := fmt.Fprintln(stdout, "listening", ln.Addr()); err != nil {
 		return exitBroken
 	}
-	j := &journal{}
-	srv := &http.Server{Handler: j, ReadHeaderTimeout: 10 * time.Second}
+	l, err := newLines(stdout, os.Getenv(ledgerEnv))
+	if err != nil {
+		fmt.Fprintln(stderr, "orders: service:", err)
+		return exitBroken
+	}
+	srv := &http.Server{Handler: &service{l}, ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1) // Serve ends once
 	go func() { failed <- srv.Serve(ln) }()
-	ended := make(chan struct{})
-	go func() {
-		io.Copy(io.Discard, stdin)
-		close(ended)
-	}()
+	ended := make(chan string, 1) // how; once
+	go func() { ended <- l.listen(stdin) }()
 
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			if err := j.flush(stdout); err != nil {
-				return exitBroken // nobody reads: the parent is gone
+			if err := l.flush(); err != nil {
+				fmt.Fprintln(stderr, "orders: service:", err)
+				return exitBroken
 			}
-		case <-ended:
+		case how := <-ended:
 			srv.Close()
 			<-failed
-			j.flush(stdout)
+			l.add("ended", how, micros(time.Now()))
+			if err := l.flush(); err != nil {
+				return exitBroken
+			}
 			return exitOK
 		case err := <-failed:
 			if !errors.Is(err, http.ErrServerClosed) {
@@ -82,16 +94,14 @@ func serve(stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 }
 
-// journal answers requests and keeps the lines of the ledger until they are written.
-type journal struct {
-	mu    sync.Mutex
-	lines []byte // guarded by mu
-
-	spare []byte // flush only: the buffer written last, to be filled next
+// service answers requests.
+type service struct {
+	lines *lines
 }
 
-// ServeHTTP notes when a request arrived, waits for as long as its kind takes, and answers.
-func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP notes when a request arrived, waits for as long as its kind takes, and answers: not before the note is safe,
+// so that nothing that was done is missing in the ledger.
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	if r.URL.Path == warmPath {
 		wait(r.Context(), warmWait)
@@ -104,44 +114,22 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "want POST /KIND with "+headerTask, http.StatusBadRequest)
 		return
 	}
-	j.add("asked", task, r.Header.Get(headerAttempt), r.Header.Get(headerToken), r.Header.Get(headerDue),
-		fmt.Sprint(arrived.UnixMicro()))
+	safe := s.lines.add("asked", task, r.Header.Get(headerAttempt), r.Header.Get(headerToken), r.Header.Get(headerDue),
+		micros(arrived))
 	if !wait(r.Context(), kind.takes) {
 		return // the caller has hung up
 	}
-	j.add("answered", task)
+	select {
+	case <-safe:
+	case <-r.Context().Done():
+		return
+	}
+	s.lines.add("answered", task, micros(time.Now()))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// add adds one line.
-func (j *journal) add(words ...string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for i, word := range words {
-		if i > 0 {
-			j.lines = append(j.lines, ' ')
-		}
-		if word == "" {
-			word = "-"
-		}
-		j.lines = append(j.lines, word...)
-	}
-	j.lines = append(j.lines, '\n')
-}
-
-// flush writes the lines that were added since the last flush.
-func (j *journal) flush(w io.Writer) error {
-	j.mu.Lock()
-	lines := j.lines
-	j.lines = j.spare[:0]
-	j.mu.Unlock()
-	j.spare = lines
-	if len(lines) == 0 {
-		return nil
-	}
-	_, err := w.Write(lines)
-	return err
-}
+// micros writes an instant as the ledger does.
+func micros(at time.Time) string { return strconv.FormatInt(at.UnixMicro(), 10) }
 
 // wait waits, and reports whether it was not cut short.
 func wait(ctx context.Context, d time.Duration) bool {

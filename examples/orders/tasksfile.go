@@ -28,6 +28,7 @@ type tasksFile struct {
 	lines    map[string]int // where each id was first used
 	bad      int            // lines
 	problems []string       // of the first of them, as FILE:LINE: what
+	input    bytes.Buffer   // what was read
 }
 
 // readTasks reads a tasks file, or stdin for "-". The problems of bad lines are in the result; an error means that the
@@ -59,7 +60,7 @@ func readInput(ctx context.Context, name string, r io.Reader) (*tasksFile, error
 
 // read reads JSON lines or CSV: the name's extension says which, or else the first byte does.
 func (f *tasksFile) read(r io.Reader) error {
-	in := bufio.NewReaderSize(r, 64<<10)
+	in := bufio.NewReaderSize(io.TeeReader(r, &f.input), 64<<10)
 	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
 		in.Discard(3)
 	}

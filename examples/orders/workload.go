@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -15,6 +16,9 @@ type workload struct {
 	name  string // for the title
 	total int
 	tasks iter.Seq[ax.Submission]
+
+	source string // the tasks file, and what stood in it
+	input  []byte
 }
 
 // attemptTimeout bounds one attempt: the slowest call takes 0.8 s, and what takes ten times as long is lost.
@@ -55,6 +59,29 @@ func draw(i int) ax.Submission {
 }
 
 // listed is a workload of tasks that were read.
-func listed(name string, tasks []ax.Submission) workload {
-	return workload{name: "from " + name, total: len(tasks), tasks: slices.Values(tasks)}
+func listed(f *tasksFile) workload {
+	return workload{name: "from " + f.name, total: len(f.tasks), tasks: slices.Values(f.tasks), source: f.name, input: f.input.Bytes()}
+}
+
+// prefixed puts a prefix before each id, so that no run uses the ids of another. Only ids that were read may be too long
+// for it.
+func (w workload) prefixed(prefix string) (workload, error) {
+	plain := w.tasks
+	w.tasks = func(yield func(ax.Submission) bool) {
+		for sub := range plain {
+			sub.ID = prefix + sub.ID
+			if !yield(sub) {
+				return
+			}
+		}
+	}
+	if w.input == nil {
+		return w, nil
+	}
+	for sub := range w.tasks {
+		if _, err := sub.Task(time.Now(), 0); err != nil {
+			return w, usageError{fmt.Errorf("%w: %s is the number of the run; make the id shorter, or use -memory", err, prefix)}
+		}
+	}
+	return w, nil
 }
