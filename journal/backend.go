@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -202,7 +203,7 @@ func (b *Backend) Close() error {
 		seg.file.Close()
 	}
 	if b.log.spare != nil {
-		b.log.spare.Close()
+		b.log.spare.file.Close()
 	}
 	b.lock.Close()
 	return err
@@ -220,6 +221,9 @@ func (b *Backend) seal() error {
 				err = b.flushed()
 			} else {
 				b.mu.Unlock()
+				if errors.Is(err, ax.ErrNoSpace) { // what was to be written is; only its seal is missing
+					err = nil
+				}
 			}
 		}
 		b.mu.Lock()

@@ -18,6 +18,7 @@ import (
 func closed(t *testing.T) (*faulty.FS, int) {
 	t.Helper()
 	r := newRig(t, journal.Config{})
+	r.pause = r.b.AwaitSpare
 	if err := r.fill("t", 1000); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestFlippedBit(t *testing.T) {
 	refused := 0
 	for range 600 {
 		f := files[rng.IntN(len(files))]
-		offset, bit := rng.Int64N(f.Used+200), rng.IntN(8)
+		offset, bit := rng.Int64N(min(f.Used+200, f.Size)), rng.IntN(8)
 		fs.Flip(f.Name, offset, bit)
 		b, err := journal.Open("", journal.Config{}.On(fs, 64<<10))
 		var c *journal.Corrupt

@@ -11,8 +11,7 @@
 //
 //	directory
 //	├─ lock              held by the one process that has it open
-//	├─ 0000000001.log …  segments: the log, which is the truth
-//	└─ spare             the next segment, filled with zeros
+//	├─ 0000000001.log …  segments: the log, which is the truth; the last one is filled with zeros, for what comes
 //
 //	memory
 //	├─ live tasks        by a hash of the id: where in the log the task stands, its due time, its state

@@ -39,13 +39,13 @@ func (b *Backend) housekeeper() {
 // prepare makes the next segment if there is none, and returns after how long it is to be called again.
 func (b *Backend) prepare(zeros []byte) time.Duration {
 	b.mu.Lock()
-	want := b.log.spareWant
+	want, number := b.log.spareWant, b.log.tip().number+1
 	if b.log.spare != nil || b.usable() != nil {
 		b.mu.Unlock()
 		return lookEvery
 	}
 	b.mu.Unlock()
-	f, err := b.makeSpare(want, zeros)
+	f, err := b.makeSpare(number, want, zeros)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
@@ -60,14 +60,15 @@ func (b *Backend) prepare(zeros []byte) time.Duration {
 		b.cfg.Logger.Info("the journal has room again")
 		b.log.noRoom = nil
 	}
-	b.log.spare, b.log.spareSize = f, want
+	b.log.spare = &segment{number: number, name: segmentName(number), file: f, filled: want, entered: true}
 	return lookEvery
 }
 
-// makeSpare fills a file with zeros and syncs it, a little at a time, so that the syncs of the log find little to wait for.
-func (b *Backend) makeSpare(size int64, zeros []byte) (disk.File, error) {
-	dir := b.log.fs
-	f, err := dir.Create(spareName)
+// makeSpare fills a file with zeros and syncs it, a little at a time, so that the syncs of the log find little to wait for. Without a
+// head it is no segment yet, and an opening removes it.
+func (b *Backend) makeSpare(number uint64, size int64, zeros []byte) (disk.File, error) {
+	dir, name := b.log.fs, segmentName(number)
+	f, err := dir.Create(name)
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +83,12 @@ func (b *Backend) makeSpare(size int64, zeros []byte) (disk.File, error) {
 		default:
 		}
 	}
+	if err == nil {
+		err = dir.SyncDir()
+	}
 	if err != nil {
 		f.Close()
-		_ = dir.Remove(spareName) // the next opening does it
+		_ = dir.Remove(name) // the next opening does it
 		return nil, err
 	}
 	return f, nil

@@ -17,10 +17,9 @@ type log struct {
 	era        uint32  // immutable
 	partitions int     // immutable
 	now        func() time.Time
-	slots      []*segment // by place.slot; slot 0 is never used
-	order      []*segment // from the oldest to the present one
-	spare      disk.File  // the next segment, filled and durable; nil while it is being made
-	spareSize  int64
+	slots      []*segment      // by place.slot; slot 0 is never used
+	order      []*segment      // from the oldest to the present one
+	spare      *segment        // the next segment, filled and durable, in no slot yet; nil while it is being made
 	spareWant  int64           // how large the next spare is to be
 	need       chan<- struct{} // immutable; holds one: there is no spare
 	most       int64           // the largest a spare becomes
@@ -112,13 +111,8 @@ func (l *log) advance() error {
 	if err != nil {
 		return err
 	}
-	before := l.tip()
-	seg := &segment{number: before.number + 1, slot: slot, file: l.spare, filled: l.spareSize}
-	seg.name = segmentName(seg.number)
-	if err := l.fs.Rename(spareName, seg.name); err != nil {
-		return l.die(fmt.Errorf("renaming %s to %s: %w", spareName, seg.name, err))
-	}
-	l.spare = nil
+	before, seg := l.tip(), l.spare
+	seg.slot, l.spare = slot, nil
 	l.spareWant = min(2*seg.filled, l.most)
 	select {
 	case l.need <- struct{}{}:

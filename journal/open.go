@@ -155,9 +155,6 @@ func findSegments(dir disk.FS) (chain []found, stale []string, err error) {
 	newest := uint64(0)
 	for _, name := range names {
 		number := numberOf(name)
-		if name == spareName {
-			stale = append(stale, name)
-		}
 		if name == repairedName {
 			return nil, nil, corruptAt(name, 0, "a repair was cut short: repair it again")
 		}

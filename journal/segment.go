@@ -13,7 +13,7 @@ import (
 // segment is one file of the log.
 type segment struct {
 	number uint64 // immutable; the first is 1
-	slot   int    // immutable; its place in log.slots
+	slot   int    // its place in log.slots, once it is in use
 	name   string // immutable
 	file   disk.File
 
@@ -23,9 +23,7 @@ type segment struct {
 	entered bool  // its name is durable
 }
 
-// spareName is the file that becomes the next segment, once it is complete.
 const (
-	spareName  = "spare"
 	lockName   = "lock"
 	segmentExt = ".log"
 )
