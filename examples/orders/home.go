@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -42,25 +41,25 @@ var (
 type usageError struct{ error }
 
 // openHome opens the directory of a run: the one that is to be continued, or a new one of the workload w.
-func openHome(o *options, w workload, log *slog.Logger) (*home, error) {
+func openHome(o *options, w workload) (*home, error) {
 	h := &home{dir: o.dir}
-	if err := h.take(o, w, log); err != nil {
+	if err := h.take(o, w); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	return h, nil
 }
 
-func (h *home) take(o *options, w workload, log *slog.Logger) (err error) {
+func (h *home) take(o *options, w workload) (err error) {
 	if err := os.MkdirAll(h.dir, 0o700); err != nil {
 		return err
 	}
-	if h.run, err = h.lock(o, w.total, log); err != nil {
+	if h.run, err = h.lock(o, w.total); err != nil {
 		return err
 	}
 	if h.continuing = h.run != nil && !h.run.Finished && !o.fresh; h.continuing {
 		err = h.same(o, w)
 	} else {
-		err = h.begin(o, w, log)
+		err = h.begin(o, w)
 	}
 	if err != nil {
 		return err
@@ -72,7 +71,7 @@ func (h *home) take(o *options, w workload, log *slog.Logger) (err error) {
 
 // lock opens the journal that the run file names, and returns the file as it stands while nobody else can change it; nil
 // if there is none. What -fresh is going to leave behind need not be whole.
-func (h *home) lock(o *options, total int, log *slog.Logger) (*runFile, error) {
+func (h *home) lock(o *options, total int) (*runFile, error) {
 	for {
 		run, err := readRun(h.dir)
 		if err != nil && !o.fresh {
@@ -85,7 +84,7 @@ func (h *home) lock(o *options, total int, log *slog.Logger) (*runFile, error) {
 				total = run.Total
 			}
 		}
-		err = h.open(total, log)
+		err = h.open(total)
 		if corrupt := (*journal.Corrupt)(nil); err != nil && !(o.fresh && errors.As(err, &corrupt)) {
 			return nil, err
 		}
@@ -103,9 +102,9 @@ func (h *home) lock(o *options, total int, log *slog.Logger) (*runFile, error) {
 }
 
 // open opens the journal.
-func (h *home) open(total int, log *slog.Logger) (err error) {
-	// The archive keeps all of the run, to count what failed in earlier starts.
-	h.backend, err = journal.Open(filepath.Join(h.dir, h.store), journal.Config{Keep: max(total, 100_000), Logger: log})
+func (h *home) open(total int) (err error) {
+	// The archive keeps all of the run, to count what failed in earlier starts. No Logger: trouble says it.
+	h.backend, err = journal.Open(filepath.Join(h.dir, h.store), journal.Config{Keep: max(total, 100_000)})
 	return err
 }
 
@@ -131,7 +130,7 @@ func (h *home) same(o *options, w workload) error {
 
 // begin begins a new run. The run file is the switch: what it names is there before, and what it no longer names is
 // removed after.
-func (h *home) begin(o *options, w workload, log *slog.Logger) error {
+func (h *home) begin(o *options, w workload) error {
 	last := max(h.highest("acked"), h.highest("ledger"), h.highest("tasks"))
 	if h.run != nil {
 		last = max(last, h.run.Number)
@@ -155,7 +154,7 @@ func (h *home) begin(o *options, w workload, log *slog.Logger) error {
 		return err
 	}
 	old := h.backend
-	err := h.open(h.run.Total, log)
+	err := h.open(h.run.Total)
 	if old != nil { // until now, so that nobody else took it up
 		err = errors.Join(err, old.Close())
 	}

@@ -10,7 +10,7 @@ import (
 func (r *rig) open(w workload) (err error) {
 	r.work = w
 	if !r.memory {
-		if r.home, err = openHome(&r.options, w, r.log); err != nil {
+		if r.home, err = openHome(&r.options, w); err != nil {
 			return err
 		}
 		if r.work, err = r.home.workload(w); err != nil {
