@@ -1,28 +1,4 @@
 package disk
 
-import (
-	"os"
-	"syscall"
-)
-
-// SyncDir does nothing: the file system keeps a journal of its names, and a directory cannot be synced.
-func (d osFS) SyncDir() error { return nil }
-
-// sharingViolation is ERROR_SHARING_VIOLATION.
-const sharingViolation = syscall.Errno(32)
-
-// lock opens a file so that nobody else can open it, which the end of the process undoes.
-func lock(path string) (*os.File, error) {
-	name, err := syscall.UTF16PtrFromString(path)
-	if err != nil {
-		return nil, err
-	}
-	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
-	if err == sharingViolation {
-		return nil, ErrLocked
-	}
-	if err != nil {
-		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
-	}
-	return os.NewFile(uintptr(h), path), nil
-}
+// syncDir does nothing: the file system keeps a journal of its names, and a directory cannot be synced.
+func syncDir(string) error { return nil }

@@ -4,7 +4,9 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 )
 
 // ErrLocked is what Lock answers when somebody has the lock.
@@ -33,4 +35,12 @@ type File interface {
 	Truncate(size int64) error
 	Sync() error // makes what was written durable, and what is needed to read it back
 	Close() error
+}
+
+// CheckName refuses what is no plain file name.
+func CheckName(name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
+		return fmt.Errorf("disk: %q is no plain file name", name)
+	}
+	return nil
 }

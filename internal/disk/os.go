@@ -1,22 +1,25 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 )
 
-// OS returns a directory of the operating system. It is made when something is made in it; nobody but this user may read it.
+// OS returns a directory of the operating system. It is made, with all above it, when something is made in it; nobody but this user may
+// read it. Lock sees to it that the directory itself is durable: its name in the one above.
 func OS(dir string) FS { return osFS(dir) }
 
 type osFS string
 
 func (d osFS) path(name string) (string, error) {
-	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
-		return "", fmt.Errorf("disk: %q is no plain file name", name)
+	if err := CheckName(name); err != nil {
+		return "", err
 	}
 	return filepath.Join(string(d), name), nil
 }
@@ -47,12 +50,42 @@ func (d osFS) open(name string, flag int) (File, error) {
 	return osFile{f}, nil
 }
 
-func (d osFS) Create(name string) (File, error) {
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return nil, err
+// makeDir makes a directory with all above it, from the top, each durable by sync before the next. The first that is there already may
+// have been made by a process that died before it could sync: so its name is synced too, unless it is in a directory that this user
+// may not read, which is somebody else's to keep.
+func makeDir(dir string, sync func(dir string) error) error {
+	above := filepath.Dir(dir)
+	_, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) && above != dir {
+		if err := makeDir(above, sync); err != nil {
+			return err
+		}
+		if err = os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) { // somebody else was faster
+			err = nil
+		}
 	}
-	return d.open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	if err := sync(above); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
 }
+
+func (d osFS) Create(name string) (File, error) {
+	const flags = os.O_RDWR | os.O_CREATE | os.O_EXCL
+	f, err := d.open(name, flags)
+	if errors.Is(err, fs.ErrNotExist) { // the directory
+		if err := makeDir(string(d), syncDir); err != nil {
+			return nil, err
+		}
+		return d.open(name, flags)
+	}
+	return f, err
+}
+
+func (d osFS) SyncDir() error { return syncDir(string(d)) }
 
 func (d osFS) Open(name string) (File, error)     { return d.open(name, os.O_RDWR) }
 func (d osFS) OpenRead(name string) (File, error) { return d.open(name, os.O_RDONLY) }
@@ -77,19 +110,21 @@ func (d osFS) Remove(name string) error {
 	return os.Remove(path)
 }
 
-// Lock writes into the file who has it, for people.
+// Lock writes into the file who has it, for people. Where that file is, the directory was made durable before.
 func (d osFS) Lock(name string) (io.Closer, error) {
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return nil, err
-	}
 	path, err := d.path(name)
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := makeDir(string(d), syncDir); err != nil {
+			return nil, err
+		}
+	}
 	f, err := lock(path)
 	if err != nil {
 		if text, _ := os.ReadFile(path); len(text) > 0 && len(text) < 200 {
-			return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(text)))
+			return nil, fmt.Errorf("%w: held by %s", err, strings.TrimSpace(string(text)))
 		}
 		return nil, err
 	}

@@ -19,8 +19,11 @@ func syncData(f *os.File) error {
 			}
 		}
 	})
-	if err == nil && failed != nil {
-		err = &os.PathError{Op: "fdatasync", Path: f.Name(), Err: failed}
+	if err != nil { // Control fails for one reason, and does not name it as the other methods do
+		failed = os.ErrClosed
 	}
-	return err
+	if failed != nil {
+		return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: failed}
+	}
+	return nil
 }
