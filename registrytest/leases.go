@@ -269,6 +269,35 @@ func leaseCases() []Case {
 				last = l.Token
 			}
 		}},
+		{"lease/exclusive", "the Era of an ax.Exclusive is that of all its tokens, and the next opening has a higher one", func(t *T) {
+			_, exclusive := t.Registry.(ax.Exclusive)
+			t.Need(exclusive, "the registry is no ax.Exclusive")
+			var last uint32
+			for round := range 3 {
+				only, ok := t.Registry.(ax.Exclusive)
+				if !ok {
+					t.Fatalf("opened again, the registry is no ax.Exclusive: %T", t.Registry)
+				}
+				era := only.Era()
+				for i := range 3 {
+					if l := t.acquire("node", fmt.Sprint(round, i), "x"); l.Token.Era != era {
+						t.Errorf("opening %d is of era %d and granted token %v of era %d", round, era, l.Token, l.Token.Era)
+					}
+				}
+				if now := only.Era(); era == 0 || era <= last || now != era {
+					t.Errorf("the era of opening %d is %d, then %d; that of the one before was %d", round, era, now, last)
+				}
+				last = era
+				switch {
+				case t.Reopen != nil:
+					t.Registry = t.Reopen()
+				case t.Recreate != nil:
+					t.Registry = t.Recreate()
+				default:
+					return
+				}
+			}
+		}},
 		{"lease/canceled", "with a context that has ended nothing is granted", func(t *T) {
 			gone, cancel := context.WithCancel(t.ctx)
 			cancel()

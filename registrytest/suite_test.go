@@ -44,6 +44,22 @@ type broken struct {
 	document  func(context.Context, string, string, int64) (ax.Document, error)
 	documents func(context.Context, string, string, string, int) ([]ax.Document, error)
 	watch     func(context.Context) (<-chan string, error)
+	era       func(uint32) uint32 // of the tokens, what Era is to say
+}
+
+// exclusive is a broken registry that one process at a time can have.
+type exclusive struct{ *broken }
+
+// Era takes it from a token, for the registry of package memory does not tell it.
+func (e exclusive) Era() uint32 {
+	l, err := e.Backend.Acquire(context.Background(), "era", "era", "era", time.Hour, nil)
+	if err != nil {
+		panic(err)
+	}
+	if err := e.Backend.Release(context.Background(), l); err != nil {
+		panic(err)
+	}
+	return e.era(l.Token.Era)
 }
 
 func (b *broken) Acquire(ctx context.Context, class, name, holder string, ttl time.Duration, data []byte) (ax.Lease, error) {
@@ -67,7 +83,7 @@ func (b *broken) Watch(ctx context.Context) (<-chan string, error) { return b.wa
 
 // whole returns a broken registry in which nothing is broken yet.
 func whole(m *memory.Backend) *broken {
-	return &broken{m, m.Acquire, m.Renew, m.Release, m.Leases, m.Put, m.Document, m.Documents, m.Watch}
+	return &broken{m, m.Acquire, m.Renew, m.Release, m.Leases, m.Put, m.Document, m.Documents, m.Watch, func(era uint32) uint32 { return era }}
 }
 
 // relay passes on what a watch sends, by way of a function that may drop or repeat.
@@ -410,27 +426,24 @@ var mutants = map[string]func(*broken, *clock){
 	},
 	"one watcher's end ends all": func(b *broken, _ *clock) {
 		var mu sync.Mutex
-		var first context.Context
 		var all []context.CancelFunc
 		b.watch = func(ctx context.Context) (<-chan string, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			own, cancel := context.WithCancel(ctx)
+			own, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ends by the loop below alone: the first watcher first
 			all = append(all, cancel)
-			if first == nil {
-				first = ctx
-			} else {
-				context.AfterFunc(ctx, func() {
-					mu.Lock()
-					defer mu.Unlock()
-					for _, c := range all {
-						c()
-					}
-				})
-			}
+			context.AfterFunc(ctx, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, c := range all {
+					c()
+				}
+			})
 			return b.Backend.Watch(own)
 		}
 	},
+	"the era is another one": func(b *broken, _ *clock) { b.era = func(era uint32) uint32 { return era - 1 } },
+	"there is no era":        func(b *broken, _ *clock) { b.era = func(uint32) uint32 { return 0 } },
 	"the context is ignored": func(b *broken, _ *clock) {
 		b.put = func(ctx context.Context, class, name string, rev int64, body []byte) (int64, error) {
 			return b.Backend.Put(context.WithoutCancel(ctx), class, name, rev, body)
@@ -445,12 +458,12 @@ func TestMutants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range registrytest.Cases() {
 				clk := &clock{now: time.Unix(1_800_000_000, 0)}
-				open := func() *broken {
+				open := func() ax.Registry {
 					m := memory.New(memory.Config{Now: clk.Now})
 					t.Cleanup(func() { m.Close() })
 					b := whole(m)
 					breaks(b, clk)
-					return b
+					return exclusive{b}
 				}
 				failures, _ := registrytest.Check(c, registrytest.Harness{Patience: time.Second / 4, Registry: open(), Advance: clk.Advance, Recreate: func() ax.Registry {
 					clk.Advance(time.Second)
