@@ -83,10 +83,11 @@ type drill struct {
 	rng     *rand.Rand
 	fs      *faulty.FS
 	now     ax.Time
-	next    int     // to make ids
-	states  []model // after each write since the last opening; the first is what was opened
-	sure    int     // index into states: what was confirmed last
-	written int     // likewise: what has reached the file
+	clock   atomic.Int64 // now, for the journal
+	next    int          // to make ids
+	states  []model      // after each write since the last opening; the first is what was opened
+	sure    int          // index into states: what was confirmed last
+	written int          // likewise: what has reached the file
 
 	crashes, steps, lost int
 }
@@ -163,7 +164,8 @@ func show(t *ax.Task) string {
 // round opens the directory, compares, writes until something fails, and crashes.
 func (d *drill) round() error {
 	ctx := context.Background()
-	cfg := journal.Config{Keep: drillKeep, Now: func() time.Time { return d.now.Time() }}.On(d.fs, drillSegment)
+	d.clock.Store(int64(d.now))
+	cfg := journal.Config{Keep: drillKeep, Now: func() time.Time { return ax.Time(d.clock.Load()).Time() }}.On(d.fs, drillSegment)
 	b, err := journal.Open("", cfg)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
@@ -327,6 +329,7 @@ func (w *writer) confirm(state int, durable bool, err error) {
 func (w *writer) step() error {
 	d := w.d
 	d.now += ax.Time(1 + d.rng.IntN(1_000_000))
+	d.clock.Store(int64(d.now))
 	next := d.states[len(d.states)-1].clone()
 	var err error
 	switch d.rng.IntN(20) {
