@@ -20,11 +20,25 @@ func (e *Engine) Admit(entry *ax.Entry, ticket any, i int, fromInbox bool) {
 		}
 		e.inbox[entry.ID] = true
 		e.admitting++
-		e.out.Batch.Admit = append(e.out.Batch.Admit, entry.ID)
 	}
-	a := e.admit(entry, !fromInbox)
-	if ticket != nil || fromInbox {
-		e.out.Replies = append(e.out.Replies, Reply{Entry: entry, Ticket: ticket, Index: i, Answer: a})
+	e.admitOrPark(request{Reply{Entry: entry, Ticket: ticket, Index: i}, fromInbox})
+}
+
+// admitOrPark decides a request, or puts it aside until what it is about has been looked up.
+func (e *Engine) admitOrPark(r request) {
+	if e.horizon == nil || !e.horizon.park(e, r) {
+		e.take(r)
+	}
+}
+
+// take decides a request.
+func (e *Engine) take(r request) {
+	if r.inbox {
+		e.out.Batch.Admit = append(e.out.Batch.Admit, r.Entry.ID)
+	}
+	r.Answer = e.admit(r.Entry, !r.inbox)
+	if r.Ticket != nil || r.inbox {
+		e.out.Replies = append(e.out.Replies, r.Reply)
 	}
 }
 

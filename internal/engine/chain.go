@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/axsched/ax"
 	"github.com/axsched/ax/internal/ready"
 )
@@ -31,6 +34,9 @@ func (e *Engine) chain(it *item) {
 
 // turn puts the first in due order at the head, unless the head was claimed before.
 func (e *Engine) turn(key string, c *chain) {
+	if !e.horizon.counted() { // one that is far off, and waits for its retry, may be the head
+		return
+	}
 	next, _, _, ok := c.waiting.Head()
 	if h := c.head; h != nil {
 		if !ok || h.task.Attempt > 0 || h.where != ready_ && h.where != parked || !goesBefore(next.task, h.task) {
@@ -45,6 +51,13 @@ func (e *Engine) turn(key string, c *chain) {
 		return
 	}
 	e.ready(c.head)
+}
+
+// turnAll does what turn put off.
+func (e *Engine) turnAll() {
+	for _, key := range slices.Sorted(maps.Keys(e.chains)) {
+		e.turn(key, e.chains[key])
+	}
 }
 
 func goesBefore(t, u *ax.Task) bool {

@@ -89,6 +89,8 @@ func (n *Node) done(pt *part, o *Output) {
 		e.handed(o.sent[i])
 	}
 	e.recent.durable(o.serial)
+	e.away(o.Batch.Create)
+	e.away(o.Batch.Move)
 	n.Counts.add(o)
 	n.settled(o)
 }
@@ -142,6 +144,9 @@ func (n *Node) settled(o *Output) {
 func (n *Node) fail(pt *part, o *Output, err error) (refused []Reply) {
 	if pt.engine != nil {
 		pt.waiting = append(pt.waiting, pt.engine.out.Replies...)
+		for _, r := range pt.engine.horizon.parked() {
+			pt.waiting = append(pt.waiting, r.Reply)
+		}
 		n.unload(pt)
 	}
 	n.unsend(o)

@@ -8,13 +8,15 @@
 //
 //	                    Advance                  Claim                     Admit(report)
 //	Admit(submit) → timed ──────→ due → ready ──────────→ running ─────────────────→ ended → Archived → gone
-//	                  ↑             ↘ chained, parked ↗      │    ↘ held → Admit(resolve)
-//	                  └───────────── retry, hand-back ───────┘
+//	                ↕ ↑             ↘ chained, parked ↗      │    ↘ held → Admit(resolve)
+//	              far └───────────── retry, hand-back ───────┘
 //
 // Guaranteed: an attempt is claimed only when it is due on the clock its task follows, only once until a report, a
 // person or the lost policy has ended it, and only after its batch was built; every task that was admitted is in
 // exactly one place; terminal tasks do not change. Where batches may follow each other (Config.Pipelined), nothing that is
 // done or said is ahead of what it builds on: see recent.
+//
+// Tasks due beyond Config.Horizon are not kept: see horizon.
 //
 // Not its business: whether a batch could be written. If one could not, the Node throws the engine away and has a new
 // one loaded from the store, which is the only truth.
@@ -49,6 +51,7 @@ type Config struct {
 	Alone      bool   // nobody else can own a partition, and the store cannot fail: what is known of ids need not be stored
 	Finishes   bool   // the store is an ax.Finisher, and its archive is the one in use
 	Pipelined  bool   // the store is an ax.Pipeliner: batches of a partition may follow each other
+	Horizon    int64  // microseconds: what is due later is not kept in memory; 0: everything is
 	Era        uint32 // of an ax.Exclusive store: attempts of earlier eras are provably stopped. 0: nobody knows
 }
 
@@ -94,14 +97,15 @@ type Engine struct {
 	seq     uint64 // of the last submission
 	facts   uint64
 
-	items  *index.Index[item]
-	boot   *wheel.Wheel[*item] // follows elapsed time
-	wall   *wheel.Wheel[*item] // follows the wall clock
-	gates  gates
-	lanes  map[string]*Lane
-	chains map[string]*chain // ordered keys
-	memory memory
-	inbox  map[string]bool // entries admitted by a batch that is not committed yet, and those of unknown verbs
+	items   *index.Index[item]
+	boot    *wheel.Wheel[*item] // follows elapsed time
+	wall    *wheel.Wheel[*item] // follows the wall clock
+	gates   gates
+	lanes   map[string]*Lane
+	chains  map[string]*chain // ordered keys
+	horizon *horizon          // nil: there is none
+	memory  memory
+	inbox   map[string]bool // entries admitted by a batch that is not committed yet, and those of unknown verbs
 
 	admitting int  // of inbox: without the unknown verbs
 	foreign   bool // attempts of other executors may be running
@@ -135,7 +139,8 @@ type Reply struct {
 	Answer ax.Answer
 }
 
-func newEngine(n *Node, p ax.Partition, token ax.Token, opened ax.Opened, now clock.Now) *Engine {
+func newEngine(n *Node, p ax.Partition, token ax.Token, l *Loaded, first bool, now clock.Now) *Engine {
+	opened := l.Opened
 	e := &Engine{
 		cfg: n.cfg, node: n, p: p, token: token, now: now, batches: opened.Number,
 		items:  index.New(n.cfg.Seed, func(it *item) string { return it.task.ID }),
@@ -148,6 +153,7 @@ func newEngine(n *Node, p ax.Partition, token ax.Token, opened ax.Opened, now cl
 	}
 	e.gates = newGates(n.cfg.Limits, n.cfg.Aging, now.Boot)
 	e.memory = newMemory(n.cfg, opened.Floor)
+	e.horizon = newHorizon(e, l.UpTo, first)
 	return e
 }
 
@@ -165,6 +171,9 @@ func (e *Engine) Advance(now clock.Now) {
 	e.wall.AdvanceSome(now.Wall, fireAtOnce, e.fired)
 	e.gates.advance(now.Boot, e.ready)
 	e.memory.forget(ax.Time(now.Wall))
+	if e.horizon != nil {
+		e.horizon.advance(now)
+	}
 }
 
 // Next returns after how many microseconds Advance has something to do.
@@ -177,6 +186,11 @@ func (e *Engine) Next() (wait int64, ok bool) {
 	}
 	if at, some := e.gates.wheel.Next(); some && (!ok || at-e.now.Boot < wait) {
 		wait, ok = at-e.now.Boot, true
+	}
+	if e.horizon != nil {
+		if w, some := e.horizon.next(e.now); some && (!ok || w < wait) {
+			wait, ok = w, true
+		}
 	}
 	return max(wait, 0), ok
 }

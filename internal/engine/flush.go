@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"hash/maphash"
-
 	"github.com/axsched/ax"
 )
 
@@ -13,7 +11,6 @@ import (
 // Keys share slots by their hash: a key may be taken for busy that is not, and then its claim waits for the disk. The nil
 // recent of an engine that is not pipelined knows nothing, and lets nothing go ahead.
 type recent struct {
-	seed  maphash.Seed
 	slots []uint32 // by the hash of the key: serial of the newest batch that is about a task of it
 	next  uint32   // serial of the batch being built; never 0, which says that an output has no durable batch
 	safe  uint32   // serial of the last one that is durable, and so all before it
@@ -24,13 +21,19 @@ const recentSlots = 1 << 15
 
 func newRecent(cfg *Config) (r recent) {
 	if cfg.Pipelined {
-		r = recent{seed: cfg.Seed, slots: make([]uint32, recentSlots), next: 1}
+		r = recent{slots: make([]uint32, recentSlots), next: 1}
 	}
 	return r
 }
 
+// slot hashes without a seed (FNV-1a), so that a run can be repeated. Whoever chooses keys to fall together slows down their claims.
 func (r *recent) slot(t *ax.Task) *uint32 {
-	return &r.slots[maphash.String(r.seed, t.Key())%recentSlots]
+	h := uint64(14695981039346656037)
+	key := t.Key()
+	for i := range len(key) {
+		h = (h ^ uint64(key[i])) * 1099511628211
+	}
+	return &r.slots[(h^h>>32)%recentSlots]
 }
 
 // note says that the batch being built is about a task.

@@ -14,7 +14,8 @@ func sortBySeq(items []*item) {
 // Loaded is what a partition's store held when it was opened.
 type Loaded struct {
 	Opened ax.Opened
-	Tasks  []*ax.Task // of all indexes
+	Tasks  []*ax.Task // of all indexes; of IndexDue up to UpTo
+	UpTo   ax.Time    // 0: all. With Config.Horizon as much after now
 	IDs    []*ax.IDRecord
 	Facts  []ax.Fact // not yet filed
 }

@@ -95,6 +95,8 @@ func (n *Node) Idle(broken bool) bool {
 		switch {
 		case pt.engine == nil && !broken, len(pt.flying) > 0:
 			return false
+		case pt.engine != nil && !broken && len(pt.engine.horizon.parked()) > 0:
+			return false
 		case pt.engine != nil && (pt.engine.early != nil || !pt.engine.out.Batch.Empty() || len(pt.engine.out.Replies) > 0):
 			return false
 		}

@@ -23,7 +23,8 @@ type part struct {
 // partition is brought back after Broken named it: then what was lost with the failed batches is done again.
 func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) *Output {
 	pt := n.parts[p]
-	if pt == nil {
+	first := pt == nil
+	if first {
 		for _, t := range l.Tasks {
 			if !t.State.Terminal() {
 				n.Counts.Submitted++
@@ -36,7 +37,7 @@ func (n *Node) Own(p ax.Partition, token ax.Token, l *Loaded) *Output {
 	}
 	n.Counts.take(pt.gone)
 	pt.token, pt.err, pt.gone = token, nil, gauges{}
-	pt.engine = newEngine(n, p, token, l.Opened, n.now)
+	pt.engine = newEngine(n, p, token, l, first, n.now)
 	pt.engine.load(l)
 	pt.engine.unsettled()
 	safe := n.output() // what may happen at once
@@ -93,6 +94,9 @@ func (n *Node) Drop(p ax.Partition) (replies []Reply, reports []*ax.Report) {
 	replies = append(replies, pt.waiting...)
 	if pt.engine != nil {
 		replies = append(replies, pt.engine.out.Replies...)
+		for _, r := range pt.engine.horizon.parked() {
+			replies = append(replies, r.Reply)
+		}
 		n.unload(pt)
 	}
 	n.Counts.take(pt.gone)
@@ -123,6 +127,9 @@ func (n *Node) unload(pt *part) {
 		if it.task.Marks&ax.TimedOut != 0 {
 			c.Overrun++
 		}
+	}
+	if e.horizon != nil {
+		c.Scheduled += e.horizon.far.n
 	}
 	pt.gone = gauges{c.Created, c.Scheduled, c.Running, c.Held, c.Overrun}
 	n.unsend(e.out)

@@ -20,6 +20,7 @@ import (
 type hand struct {
 	t      *testing.T
 	node   *engine.Node
+	ahead  time.Duration // the horizon
 	store  *memory.Backend
 	token  ax.Token
 	now    clock.Now
@@ -30,7 +31,7 @@ type hand struct {
 
 func newHand(t *testing.T, cfg engine.Config) *hand {
 	t.Helper()
-	h := &hand{t: t, store: memory.New(memory.Config{}), now: clock.Now{Wall: 1_800_000_000_000_000, Boot: 1_000_000_000}, answer: map[int]ax.Answer{}}
+	h := &hand{t: t, ahead: time.Duration(cfg.Horizon) * time.Microsecond, store: memory.New(memory.Config{}), now: clock.Now{Wall: 1_800_000_000_000_000, Boot: 1_000_000_000}, answer: map[int]ax.Answer{}}
 	cfg.Name, cfg.BootTag, cfg.MaxPending, cfg.Remember = "hand", 1, 1000, 1000
 	cfg.Window = max(cfg.Window, time.Second)
 	cfg.Rand, cfg.Seed = rand.New(rand.NewPCG(1, 2)), maphash.MakeSeed()
@@ -54,8 +55,11 @@ func (h *hand) own() {
 		h.t.Fatal(err)
 	}
 	l := &engine.Loaded{Opened: opened}
+	if h.ahead > 0 {
+		l.UpTo = ax.Time(h.now.Wall).Add(h.ahead)
+	}
 	for _, index := range []ax.Index{ax.IndexDue, ax.IndexRunning, ax.IndexHeld, ax.IndexEnded, ax.IndexIDs} {
-		page, err := h.store.Scan(ctx, ax.ScanRequest{Token: h.token, Index: index})
+		page, err := h.store.Scan(ctx, ax.ScanRequest{Token: h.token, Index: index, To: l.UpTo})
 		if err != nil {
 			h.t.Fatal(err)
 		}

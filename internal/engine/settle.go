@@ -105,7 +105,7 @@ func (e *Engine) end(it *item, t *ax.Task, s ax.State) {
 			e.unlist(it)
 		}
 		e.out.Batch.Finish = append(e.out.Batch.Finish, t)
-		e.items.Delete(t.ID)
+		e.remove(t.ID)
 		e.remember(t)
 	} else {
 		e.set(it, t)
@@ -212,7 +212,7 @@ func (e *Engine) archived(tasks []*ax.Task) {
 		if it == nil || it.task != t { // a newer run has taken its place
 			continue
 		}
-		e.items.Delete(t.ID)
+		e.remove(t.ID)
 		b.Delete = append(b.Delete, t.ID)
 		e.remember(t)
 	}

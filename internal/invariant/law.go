@@ -8,6 +8,7 @@ type Law uint8
 // The laws.
 const (
 	NeverEarly Law = 1 + iota
+	NotLate
 	NeverLost
 	TerminalStays
 	LegalMoves
@@ -48,6 +49,7 @@ func (l Law) Sentence() string {
 	}
 	return [...]string{
 		NeverEarly:      "no attempt starts before its due time on its owner's scheduling clock",
+		NotLate:         "a task that is due is in its owner's memory",
 		NeverLost:       "an acknowledged submission is live in the store, or has ended and is in the archive",
 		TerminalStays:   "a terminal state never changes within a run",
 		LegalMoves:      "a stored task moves only along the transition table",

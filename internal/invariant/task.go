@@ -111,7 +111,10 @@ type Attempt struct {
 // since is the instant that waiting and order go by.
 func (t *Task) since() int64 { return max(t.Due, t.Created) }
 
-// due reports whether the task's time has come on a node's clocks.
+// IsDue reports whether the task's time has come on a node's clocks.
+func (t *Task) IsDue(c Clock) bool { return t.due(c) }
+
+// due is IsDue.
 func (t *Task) due(c Clock) bool {
 	if t.Boot != 0 && t.Boot == c.BootTag {
 		return c.Boot >= t.BootAt

@@ -19,7 +19,8 @@ type Turn struct {
 // Seen is a task as a node holds it. Busy: its partition waits for a write, so nothing of it can be claimed.
 type Seen struct {
 	*Task
-	Busy bool
+	Busy   bool
+	Absent bool // not in its memory
 }
 
 // Counts are a node's own counts of the tasks it holds.
@@ -29,6 +30,11 @@ type Counts struct{ Created, Scheduled, Running, Held, Overrun int }
 func (b *Book) Turn(t *Turn) {
 	b.counts(t)
 	use := inUse(t)
+	for _, c := range t.Claims {
+		if head := use.retrying[c.Key]; c.Ordered && head != nil && head.ID != c.ID {
+			b.Broke(Ordered, "%v is claimed, %v keeps its key for its retry", c, head)
+		}
+	}
 	for _, c := range t.Claims {
 		if !c.due(t.Clock) {
 			b.Broke(NeverEarly, "%v is claimed at wall %d boot %d, due at %d, boot %d of %d", c, t.Clock.Wall, t.Clock.Boot, c.At, c.BootAt, c.Boot)
@@ -43,7 +49,7 @@ func (b *Book) Turn(t *Turn) {
 		}
 	}
 	for _, u := range t.Tasks {
-		if u.State != Scheduled {
+		if u.State != Scheduled || u.Absent {
 			continue
 		}
 		early := t.Clock
@@ -96,10 +102,11 @@ func (b *Book) rate(name string, l Limit, now int64) {
 type usage struct {
 	keys, jobs map[string]int
 	busy       map[string]*Task // ordered keys whose head has begun
+	retrying   map[string]*Task // of those: whose head waits for its retry
 }
 
 func inUse(t *Turn) usage {
-	u := usage{map[string]int{}, map[string]int{}, map[string]*Task{}}
+	u := usage{map[string]int{}, map[string]int{}, map[string]*Task{}, map[string]*Task{}}
 	for _, s := range t.Tasks {
 		if open(s.State) {
 			u.keys[s.Key]++
@@ -107,6 +114,9 @@ func inUse(t *Turn) usage {
 		}
 		if s.Ordered && (open(s.State) || s.State == Scheduled && s.Attempt > 0) {
 			u.busy[s.Key] = s.Task
+		}
+		if s.Ordered && s.State == Scheduled && s.Attempt > 0 {
+			u.retrying[s.Key] = s.Task
 		}
 	}
 	return u
@@ -194,7 +204,9 @@ func (b *Book) counts(t *Turn) {
 		case Created:
 			c.Created++
 		case Scheduled:
-			c.Scheduled++
+			if !s.Absent {
+				c.Scheduled++
+			}
 		case Running:
 			c.Running++
 			if s.TimedOut {

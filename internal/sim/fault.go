@@ -164,5 +164,10 @@ func (w *world) finish() {
 			}
 		})
 	}
+	for _, n := range w.nodes {
+		if far := n.eng.Far(); far > 0 {
+			w.book.Broke(invariant.NothingLeft, "%s takes %d tasks for far", n.name, far)
+		}
+	}
 	w.heap = nil
 }

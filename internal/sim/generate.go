@@ -16,6 +16,9 @@ func Generate(seed uint64, partitions, nodes int) *Script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), nodes: nodes}
 	s := &Script{Config: g.config(seed, partitions, nodes)}
 	g.length = s.Config.Length
+	if apart := rand.New(rand.NewPCG(seed, 0xfa4)); apart.IntN(2) == 0 {
+		s.Config.Horizon = []time.Duration{2 * time.Second, 8 * time.Second, 30 * time.Second}[apart.IntN(3)]
+	}
 	if nodes == 1 { // drawn apart, so that all else of a seed is as it is without
 		s.Config.Pipelined = rand.New(rand.NewPCG(seed, 0xd15c)).IntN(2) == 0
 	}

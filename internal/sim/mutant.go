@@ -29,6 +29,9 @@ const (
 	Unsynced           // the disk says durable before it is
 	Unheard            // of what fails of a partition only the first is heard of
 	Deathless          // the engine is not told that earlier processes are dead
+	Blind              // now and then a far task is not found that somebody asks for
+	Unread             // what comes within the horizon is not read
+	Uncounted          // what is far is not read after a start
 	mutants
 )
 
@@ -37,7 +40,8 @@ func (m Mutant) String() string {
 	return [...]string{"none", "send before the claim is durable", "no fence in the store", "read before fence", "a report twice",
 		"early by 1 ms", "a lost create", "a forgotten worker",
 		"an inbox read too soon", "reports thrown away", "loose limits", "double rates", "no aging", "ids forgotten at once",
-		"durable before it is", "a failed write unheard of", "the dead not known", "?"}[min(m, mutants)]
+		"durable before it is", "a failed write unheard of", "the dead not known",
+		"a far task not found", "no window read", "no census", "?"}[min(m, mutants)]
 }
 
 // batch is what reaches the store instead of a batch.
@@ -57,6 +61,11 @@ func (m Mutant) batch(s *store, b *ax.Batch) *ax.Batch {
 		return &c
 	}
 	return b
+}
+
+// reads reports whether a page of a window reaches the engine.
+func (m Mutant) reads(w *engine.Window) bool {
+	return !(m == Unread && w.To != 0 || m == Uncounted && w.To == 0)
 }
 
 // heard is what of the results of a write the engine gets.

@@ -31,6 +31,9 @@ func TestMutants(t *testing.T) {
 		{Unsynced, 200, []invariant.Law{invariant.NeverLost, invariant.ClaimFirst}},
 		{Unheard, 200, nil},
 		{Deathless, 50, []invariant.Law{invariant.LostPolicy, invariant.Progress}},
+		{Blind, 100, []invariant.Law{invariant.NeverLost, invariant.LegalMoves, invariant.Remembered}},
+		{Unread, 50, []invariant.Law{invariant.NotLate, invariant.Progress, invariant.NoSpin}},
+		{Uncounted, 200, nil},
 	} {
 		t.Run(m.mutant.String(), func(t *testing.T) {
 			for seed := uint64(1); seed <= m.within; seed++ {

@@ -52,6 +52,7 @@ type node struct {
 	leaving   bool // the process lets go of all and ends
 	back      int64
 	calls     map[int]bool             // that wait for an answer
+	missed    map[string]int64         // far tasks that are due, and since when that was seen
 	over      map[ax.AttemptToken]bool // attempts that have been reported
 	turns     int
 	unquiet   int          // at least so many of its partitions are unquiet
@@ -83,12 +84,13 @@ func (n *node) fresh() {
 		Name: n.executor, BootTag: n.clock.tag, MaxPending: cfg.MaxPending, Limits: limits(cfg),
 		Aging: engine.Aging{After: cfg.AgeAfter, Step: cfg.AgeStep}, Window: cfg.Window, Remember: cfg.Remember,
 		Rand: rand.New(rand.NewPCG(cfg.Seed, uint64(n.id*1000+n.epoch))), Seed: maphash.MakeSeed(), Finishes: cfg.Finishes,
-		Pipelined: cfg.Pipelined, Era: n.w.store.era(),
+		Pipelined: cfg.Pipelined, Era: n.w.store.era(), Horizon: cfg.Horizon.Microseconds(),
 	}), cfg.Workers, kinds)
 	n.guard = clock.Guard{}
 	n.parts, n.runs = map[ax.Partition]*own{}, map[ax.AttemptToken]*run{}
 	n.claimed, n.flying = map[ax.AttemptToken]*ax.Task{}, map[ax.Partition]uint64{}
 	n.reserved, n.late = map[ax.AttemptToken]uint64{}, 0
+	n.missed = map[string]int64{}
 	n.calls, n.over = map[int]bool{}, map[ax.AttemptToken]bool{}
 	n.writing, n.forwards, n.filings, n.unquiet, n.alarm, n.idle, n.leaving, n.handover = 0, 0, 0, 0, 0, 0, false, -1
 }
@@ -140,6 +142,7 @@ func (n *node) turn() {
 		n.prune(f)
 	}
 	n.quiet()
+	n.look()
 	if n.step(); n.up {
 		n.setAlarm()
 	}

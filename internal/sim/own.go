@@ -155,6 +155,9 @@ func (n *node) load(p ax.Partition, o *own, try uint64) {
 	}
 	gone := func() bool { return n.parts[p] != o }
 	l := &engine.Loaded{}
+	if n.w.cfg.Horizon > 0 {
+		l.UpTo = n.wall().Add(n.w.cfg.Horizon)
+	}
 	indexes := []ax.Index{ax.IndexDue, ax.IndexWaiting, ax.IndexRunning, ax.IndexHeld, ax.IndexEnded, ax.IndexIDs, ax.IndexFacts}
 	var step func(i int, from string)
 	finish := func() {
@@ -193,7 +196,7 @@ func (n *node) load(p ax.Partition, o *own, try uint64) {
 				finish()
 				return
 			}
-			page, err := n.w.store.scan(n, ax.ScanRequest{Partition: p, Token: o.lease.Token, Index: indexes[i], From: from, Limit: 50})
+			page, err := n.w.store.scan(n, ax.ScanRequest{Partition: p, Token: o.lease.Token, Index: indexes[i], From: from, To: l.UpTo, Limit: 50})
 			if errors.Is(err, ax.ErrFenced) {
 				n.drop(p)
 				return

@@ -38,6 +38,7 @@ type Config struct {
 	AgeAfter   time.Duration
 	AgeStep    time.Duration
 	Finishes   bool                    // the store files what ends
+	Horizon    time.Duration           // 0: all tasks are in memory
 	Pipelined  bool                    // the store is a log on a disk, of one process at a time; see disk
 	Slow       int                     // store delays are multiplied by this
 	Limits     map[string]engine.Limit // "kind.a", "key.k1", "job.j1", "eachkey", "eachjob"
@@ -131,6 +132,7 @@ func (c *Config) String() string {
 	add("length", c.Length, c.Length == 0)
 	add("ageafter", c.AgeAfter, c.AgeAfter == 0)
 	add("agestep", c.AgeStep, c.AgeStep == 0)
+	add("horizon", c.Horizon, c.Horizon == 0)
 	add("finishes", c.Finishes, !c.Finishes)
 	add("pipelined", c.Pipelined, !c.Pipelined)
 	add("slow", c.Slow, c.Slow == 0)
@@ -222,6 +224,8 @@ func (c *Config) parse(words []string) error {
 			dur(&c.Lease)
 		case "length":
 			dur(&c.Length)
+		case "horizon":
+			dur(&c.Horizon)
 		case "ageafter":
 			dur(&c.AgeAfter)
 		case "agestep":

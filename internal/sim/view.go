@@ -111,16 +111,19 @@ func (n *node) watch(claimed, stopped bool) {
 		failed = failed || o.failed
 	}
 	if !failed { // what a broken partition held counts until it is loaded again
-		t.Counts = &invariant.Counts{Created: c.Created, Scheduled: c.Scheduled, Running: c.Running, Held: c.Held, Overrun: c.Overrun}
+		t.Counts = &invariant.Counts{Created: c.Created, Scheduled: c.Scheduled - n.eng.Far(), Running: c.Running, Held: c.Held, Overrun: c.Overrun}
 	}
 	var fresh []*ax.Task
+	seen := map[string]bool{}
 	n.eng.Live(func(task *ax.Task) {
 		p := n.w.partition(task.ID)
-		t.Tasks = append(t.Tasks, invariant.Seen{Task: n.w.view(task), Busy: n.flying[p] != 0})
+		seen[task.ID] = true
+		t.Tasks = append(t.Tasks, invariant.Seen{Task: n.w.view(task), Busy: n.flying[p] != 0 || task.Flags&ax.Ordered != 0 && !n.eng.Counted(p)})
 		if task.State == ax.Running && task.Last.Executor == n.executor && n.runs[task.Last.Token] == nil && n.claimed[task.Last.Token] == nil && !n.over[task.Last.Token] {
 			fresh = append(fresh, task)
 		}
 	})
+	t.Tasks = append(t.Tasks, n.absent(seen)...)
 	slices.SortFunc(fresh, func(a, b *ax.Task) int { return a.Last.Token.Compare(b.Last.Token) })
 	slices.SortFunc(t.Tasks, func(a, b invariant.Seen) int { return strings.Compare(a.ID, b.ID) })
 	for _, task := range fresh {
