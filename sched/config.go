@@ -42,6 +42,11 @@ type Config struct {
 	MaxPending  int
 	WaitForRoom bool
 
+	// Horizon is how far ahead tasks are kept in memory; 0 means 10 minutes, at least 1 s. What is due later is in the store only,
+	// and costs some 20 bytes here. It is read when half of the horizon is left. In memory, without Store or with a
+	// memory.Backend, tasks are kept once anyway, and there is no horizon.
+	Horizon time.Duration
+
 	// RefuseUnknownKinds refuses a submit whose kind has no handler here with ErrNoHandler. Otherwise such a task waits,
 	// visibly, for a process that has one.
 	RefuseUnknownKinds bool
@@ -134,6 +139,9 @@ func (c Config) withDefaults() Config {
 	if c.Dedupe.Window == 0 {
 		c.Dedupe.Window = time.Hour
 	}
+	if c.Horizon == 0 {
+		c.Horizon = 10 * time.Minute
+	}
 	if c.LeaseTTL == 0 {
 		c.LeaseTTL = 10 * time.Second
 	}
@@ -175,6 +183,8 @@ func (c *Config) validate() error {
 		return bad("Dedupe.Window", c.Dedupe.Window, "from 1ms to 366 days")
 	case c.Dedupe.Max < 0:
 		return bad("Dedupe.Max", c.Dedupe.Max, "at least 1")
+	case c.Horizon < time.Second || c.Horizon > 1000*24*time.Hour:
+		return bad("Horizon", c.Horizon, "from 1s to 1000 days, 0 for 10 minutes")
 	case c.LeaseTTL < 100*time.Millisecond || c.LeaseTTL > time.Hour:
 		return bad("LeaseTTL", c.LeaseTTL, "from 100ms to 1h")
 	case c.ShutdownWait < 0:

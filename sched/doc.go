@@ -41,6 +41,9 @@
 //  9. terminal: the task leaves the live ones for the archive, in the same batch where the archive belongs to the store,
 //     as it does in memory; otherwise the archivist brings it there first (outbox.go). Then OnEvent is told.
 //
+// On a store that is not memory, tasks due beyond Config.Horizon are in the store only; horizon.go reads those that come near,
+// and those that somebody asks for.
+//
 // open.go takes the leases and what the store holds at the start, and opens a partition again after a failed write.
 // inbox.go reads what other processes have put into the store. shutdown.go ends it all. list.go and stats.go are for
 // looking. docs/threads.md lists every goroutine.
@@ -82,6 +85,10 @@
 // What a process left running when it died: where one process at a time has the store open (ax.Exclusive), those attempts are
 // known to have stopped. They are INTERRUPTED, count, and the retry policy applies, whatever HoldLost says; so a task that kills
 // its process is FAILED in the end.
+//
+// After a start on a store that is not memory, what is due soon is loaded and runs; a walk over the rest follows. Until it has
+// ended Stats, MaxPending and the receipt do not know all that is due beyond Config.Horizon, ordered tasks do not begin, and
+// submissions with a unique name by content wait. With a million such tasks that is some seconds.
 //
 // # Clocks
 //

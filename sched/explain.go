@@ -49,6 +49,9 @@ func (s *Scheduler) Explain(ctx context.Context, id string) (Explained, error) {
 	if t.State.Terminal() {
 		return Explained{Task: t}, &ax.Error{Op: "explain", ID: id, State: t.State, Err: ax.ErrFinished}
 	}
+	if t.State == ax.Scheduled && t.At > ax.At(s.cfg.Clock.Now()) { // beyond the horizon
+		return Explained{Task: t, Why: WhyNotDue}, nil
+	}
 	return Explained{Task: t, Why: WhyPaused}, nil // its partition is being opened again
 }
 

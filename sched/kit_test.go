@@ -154,8 +154,8 @@ func books(t *testing.T, s *sched.Scheduler) {
 	if st.Overrun < 0 || st.Overrun > st.Running || st.Ready < 0 || st.Waiting < 0 {
 		t.Errorf("overrun %d running %d ready %d waiting %d", st.Overrun, st.Running, st.Ready, st.Waiting)
 	}
-	if r, over := s.Receipt(); over && st.Submitted != r.Done+len(r.Returned)+len(r.Running) {
-		t.Errorf("submitted %d is not done %d + returned %d + running %d", st.Submitted, r.Done, len(r.Returned), len(r.Running))
+	if r, over := s.Receipt(); over && st.Submitted != r.Done+len(r.Returned)+len(r.Running)+r.Waiting {
+		t.Errorf("submitted %d is not done %d + returned %d + running %d + waiting %d", st.Submitted, r.Done, len(r.Returned), len(r.Running), r.Waiting)
 	}
 }
 

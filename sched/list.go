@@ -47,34 +47,46 @@ type ListRequest struct {
 	Limit  int    // 0: 100; at most 1000
 }
 
-// List returns live tasks by id, one page. It looks at every live task: meant for people, not for loops.
+// List returns live tasks by id, one page. It looks at every live task, and reads those beyond Config.Horizon from the store:
+// meant for people, not for loops. A task that comes within the horizon meanwhile may be missing.
 func (s *Scheduler) List(ctx context.Context, req ListRequest) ([]*ax.Task, error) {
 	if req.Limit <= 0 {
 		req.Limit = 100
 	}
 	req.Limit = min(req.Limit, 1000)
 	var found []*ax.Task
+	look := func(t *ax.Task) {
+		if (req.State == 0 || t.State == req.State) && (req.Kind == "" || t.Kind == req.Kind) &&
+			strings.HasPrefix(t.ID, req.Prefix) && t.ID > req.After {
+			found = append(found, t)
+		}
+	}
+	keep := func() { // what may be on the page, or a page would cost as much memory as all of it
+		if len(found) > 16*req.Limit {
+			found = firstByID(found, req.Limit)
+		}
+	}
 	for part := range listParts {
 		err := s.callAndWait(ctx, "list", func() {
-			s.node.LivePart(part, listParts, func(t *ax.Task) {
-				if (req.State == 0 || t.State == req.State) && (req.Kind == "" || t.Kind == req.Kind) &&
-					strings.HasPrefix(t.ID, req.Prefix) && t.ID > req.After {
-					found = append(found, t)
-				}
-			})
+			s.node.LivePart(part, listParts, look)
 		})
 		if err != nil {
 			return nil, err
 		}
-		if len(found) > 16*req.Limit { // keep what may be on the page, or a page would cost as much memory as all of it
-			found = firstByID(found, req.Limit)
+		keep()
+	}
+	if req.State == 0 || req.State == ax.Scheduled {
+		if err := s.beyond(ctx, func(t *ax.Task) { look(t); keep() }); err != nil {
+			return nil, err
 		}
 	}
 	return firstByID(found, req.Limit), nil
 }
 
+// firstByID returns the first n by id. Of two of one id the first counts: it was in memory.
 func firstByID(tasks []*ax.Task, n int) []*ax.Task {
-	slices.SortFunc(tasks, func(a, b *ax.Task) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(tasks, func(a, b *ax.Task) int { return strings.Compare(a.ID, b.ID) })
+	tasks = slices.CompactFunc(tasks, func(a, b *ax.Task) bool { return a.ID == b.ID })
 	clear(tasks[min(len(tasks), n):])
 	return tasks[:min(len(tasks), n)]
 }

@@ -106,6 +106,7 @@ func (s *Scheduler) turn(m *mail) {
 	s.node.Claim() // 5 dispatch
 	s.interrupt()
 	s.commit()
+	s.look()
 	s.step()
 	s.setAlarm()
 }

@@ -63,7 +63,7 @@ func (s *Scheduler) open(ctx context.Context) error {
 			return fmt.Errorf("ax: start: partition %d: %w", p, err)
 		}
 		s.leases.partitions = append(s.leases.partitions, held{p, l})
-		loaded, err := load(ctx, s.cfg.Store, p, l.Token)
+		loaded, err := s.load(ctx, p, l.Token)
 		if err != nil {
 			return fmt.Errorf("ax: start: partition %d: %w", p, err)
 		}
@@ -109,15 +109,19 @@ func (s *Scheduler) bury(alive map[string]bool) {
 	}
 }
 
-// load opens a partition and reads all that is in it.
-func load(ctx context.Context, store ax.Store, p ax.Partition, token ax.Token) (*engine.Loaded, error) {
+// load opens a partition and reads all that is in it, up to the horizon.
+func (s *Scheduler) load(ctx context.Context, p ax.Partition, token ax.Token) (*engine.Loaded, error) {
+	store := s.cfg.Store
 	opened, err := store.Open(ctx, p, token)
 	if err != nil {
 		return nil, err
 	}
 	l := &engine.Loaded{Opened: opened}
+	if s.horizon > 0 {
+		l.UpTo = ax.At(s.cfg.Clock.Now()).Add(s.horizon)
+	}
 	for _, index := range []ax.Index{ax.IndexDue, ax.IndexWaiting, ax.IndexRunning, ax.IndexHeld, ax.IndexEnded, ax.IndexIDs, ax.IndexFacts} {
-		req := ax.ScanRequest{Partition: p, Token: token, Index: index, Limit: 10_000}
+		req := ax.ScanRequest{Partition: p, Token: token, Index: index, To: l.UpTo, Limit: 10_000}
 		for {
 			page, err := store.Scan(ctx, req)
 			if err != nil {
@@ -157,7 +161,7 @@ func (s *Scheduler) openAgain(p ax.Partition, token ax.Token, cause error) {
 		}
 		for pause := retryPause; !errors.Is(err, ax.ErrFenced); pause = min(2*pause, time.Second) {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			loaded, err = load(ctx, s.cfg.Store, p, token)
+			loaded, err = s.load(ctx, p, token)
 			cancel()
 			if err == nil || errors.Is(err, ax.ErrClosed) || !s.pause(pause) {
 				break

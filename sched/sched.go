@@ -25,6 +25,7 @@ type Scheduler struct {
 	private  bool                  // immutable: the store is this process's own memory
 	finishes bool                  // immutable: the store files what ends in its own archive
 	pipe     *pipe                 // immutable: the store lets batches follow each other; nil if it does not
+	horizon  time.Duration         // immutable: what is due later is not kept in memory; 0: everything is
 	roomer   ax.Roomer             // immutable: the store tells of room; nil if it does not
 
 	starting sync.Mutex // held by Start while it opens the store
@@ -57,6 +58,7 @@ type Scheduler struct {
 	archive *outbox[engine.Filing]
 	events  *outbox[Event]
 	prunes  *outbox[[]engine.Forgotten]
+	lookups *outbox[[]engine.Wanted]
 	group   sync.WaitGroup // all goroutines but the workers
 	dying   chan struct{}  // closed when the loop has ended: nothing is tried again
 	cancel  context.CancelFunc
@@ -94,6 +96,9 @@ func New(cfg Config) (*Scheduler, error) {
 	if store, ok := s.cfg.Store.(ax.Pipeliner); ok {
 		s.pipe = &pipe{store: store, wake: s.mail.poke}
 	}
+	if _, shared := s.cfg.Store.(*memory.Backend); !shared { // its tasks are those of the engine: to forget one frees nothing
+		s.horizon = cfg.Horizon
+	}
 	s.roomer, _ = s.cfg.Store.(ax.Roomer)
 	var era uint32
 	for _, of := range []any{s.cfg.Registry, s.cfg.Store} {
@@ -118,12 +123,14 @@ func New(cfg Config) (*Scheduler, error) {
 	s.archive = newOutbox[engine.Filing](0)
 	s.events = newOutbox[Event](65536)
 	s.prunes = newOutbox[[]engine.Forgotten](16)
+	s.lookups = newOutbox[[]engine.Wanted](0)
 	s.node = engine.NewNode(engine.Config{
 		Name: s.leases.executor, BootTag: s.bootTag, MaxPending: cfg.MaxPending, Limits: engine.Limits(cfg.Limits), Aging: cfg.Aging,
 		Window: cfg.Dedupe.Window, Remember: cfg.Dedupe.Max / cfg.Partitions,
 		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Seed: maphash.MakeSeed(), Finishes: s.finishes, Alone: s.private,
 		Pipelined: s.pipe != nil && !s.private, // its own memory is done at once: nothing is ever under way
 		Era:       era,
+		Horizon:   s.horizon.Microseconds(),
 	}, cfg.Workers, kinds)
 	return s, nil
 }
@@ -163,6 +170,9 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		for range maxWriting {
 			s.group.Go(s.write)
 		}
+	}
+	if s.horizon > 0 {
+		s.group.Go(s.lookup)
 	}
 	if !s.private {
 		s.group.Go(s.pruner)

@@ -10,12 +10,13 @@ import (
 	"github.com/axsched/ax"
 )
 
-// Receipt is what a shutdown leaves. Every task that this process created, or found in the store at the start, is in
-// exactly one of the three: submitted = Done + len(Returned) + len(Running).
+// Receipt is what a shutdown leaves. Every task that this process created, or found in the store, is in exactly one of the
+// four: submitted = Done + len(Returned) + len(Running) + Waiting.
 type Receipt struct {
 	Done     int        // ended, in whatever terminal state
 	Returned []*ax.Task // not ended, HELD ones included; in a durable store they are also there. By due time
 	Running  []*ax.Task // their handlers were asked to stop and have not returned
+	Waiting  int        // due beyond Config.Horizon: they are in the store, and are not listed, as there may be millions
 }
 
 // stopGrace is how long a shutdown waits for handlers once their contexts have ended.
@@ -146,6 +147,7 @@ func (s *Scheduler) finish() {
 	for _, list := range [][]*ax.Task{r.Returned, r.Running} {
 		slices.SortFunc(list, func(a, b *ax.Task) int { return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Seq, b.Seq)) })
 	}
+	r.Waiting = s.node.Far()
 	r.Done = s.node.Counts.Done()
 	rest := s.mail.close()
 	for _, call := range rest.calls {
@@ -174,6 +176,7 @@ func (s *Scheduler) finish() {
 	s.archive.close()
 	s.events.close()
 	s.prunes.close()
+	s.lookups.close()
 	s.cancel()
 	close(s.dying)
 	s.group.Wait()

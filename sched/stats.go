@@ -1,6 +1,7 @@
 package sched
 
-// Stats are what a scheduler has seen since it started. The first group is as of now, the rest only grows.
+// Stats are what a scheduler has seen since it started. The first group is as of now, the rest only grows. Tasks beyond
+// Config.Horizon count as Scheduled, and as Submitted, from when they are known: some seconds after a start.
 type Stats struct {
 	Pending   int // not ended: Scheduled + Running + Held
 	Scheduled int // waiting for their time, their turn or a worker
