@@ -24,6 +24,7 @@ type broken struct {
 	close  func() error
 	watch  func(context.Context, ax.Partition) (<-chan struct{}, error)
 	begin  func([]*ax.Batch, func([]error))
+	room   func() error
 }
 
 func (b *broken) Submit(ctx context.Context, p ax.Partition, e []ax.Entry) ([]ax.Answer, error) {
@@ -40,13 +41,14 @@ func (b *broken) Prune(ctx context.Context, p ax.Partition, t ax.Token, now ax.T
 }
 func (b *broken) Begin(l []*ax.Batch, done func([]error)) { b.begin(l, done) }
 func (b *broken) Close() error                            { return b.close() }
+func (b *broken) Room() error                             { return b.room() }
 func (b *broken) WatchInbox(ctx context.Context, p ax.Partition) (<-chan struct{}, error) {
 	return b.watch(ctx, p)
 }
 
 // whole returns a broken store in which nothing is broken yet.
 func whole(m *memory.Backend) *broken {
-	return &broken{m, m.Submit, m.Open, m.Scan, m.Apply, m.Get, m.Prune, m.Close, m.WatchInbox, m.Begin}
+	return &broken{m, m.Submit, m.Open, m.Scan, m.Apply, m.Get, m.Prune, m.Close, m.WatchInbox, m.Begin, func() error { return nil }}
 }
 
 // each rewrites every batch before it is applied.
@@ -78,6 +80,30 @@ func (b *broken) pages(change func(ax.ScanRequest, *ax.Page)) {
 		change(r, &page)
 		return page, err
 	}
+}
+
+// due makes every page of IndexDue out of all tasks that the request is about.
+func (b *broken) due(page func(all []*ax.Task, r ax.ScanRequest) ax.Page) {
+	b.scan = func(ctx context.Context, r ax.ScanRequest) (ax.Page, error) {
+		whole := r
+		whole.From, whole.Limit = "", 1<<20
+		if r.Index != ax.IndexDue || r.Limit == 0 {
+			whole = r
+		}
+		all, err := b.Backend.Scan(ctx, whole)
+		if err != nil || whole == r {
+			return all, err
+		}
+		return page(all.Tasks, r), nil
+	}
+}
+
+// cut returns the first page of a list; next makes its cursor if there are more.
+func cut(list []*ax.Task, limit int, next func(last *ax.Task) string) (page ax.Page) {
+	if page.Tasks = list[:min(limit, len(list))]; len(page.Tasks) < len(list) {
+		page.Next = next(page.Tasks[len(page.Tasks)-1])
+	}
+	return page
 }
 
 // tasks rewrites every task on its way in.

@@ -16,7 +16,7 @@
 //
 // # Guaranteed
 //
-// Each sentence is checked by at least one case, and the package's own tests break a good store in some 50 ways, each of
+// Each sentence is checked by at least one case, and the package's own tests break a good store in some 100 ways, each of
 // which some case must notice: a suite that cannot fail proves nothing.
 //
 // # Not guaranteed

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -24,6 +25,9 @@ type Harness struct {
 	// OwnerDecides says that the store has no id records at hand when Submit is called (a log): a repeat of what was
 	// admitted may come into the inbox again, and its owner recognises it.
 	OwnerDecides bool
+
+	// Patience is how long to wait for another goroutine; 0 means a minute, far more than any healthy store needs.
+	Patience time.Duration
 }
 
 // Case is one sentence of the contract.
@@ -123,8 +127,8 @@ func (t *T) Need(ok bool, what string) {
 	}
 }
 
-// patience is how long a wait for another goroutine may take: far more than any healthy store needs.
-const patience = time.Minute
+// patience is how long a wait for another goroutine may take.
+func (t *T) patience() time.Duration { return cmp.Or(t.Patience, time.Minute) }
 
 // wait ends the case unless c delivers in time.
 func wait[V any](t *T, c <-chan V, what string) V {
@@ -134,8 +138,8 @@ func wait[V any](t *T, c <-chan V, what string) V {
 			t.Fatalf("the channel was closed instead of %s", what)
 		}
 		return v
-	case <-time.After(patience):
-		t.Fatalf("waited %v for %s", patience, what)
+	case <-time.After(t.patience()):
+		t.Fatalf("waited %v for %s", t.patience(), what)
 		panic("not reached")
 	}
 }

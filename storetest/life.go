@@ -20,6 +20,13 @@ func lifeCases() []Case {
 			t.submit(p, submission(t.task(p, "waits")))
 			t.get(t.id(p, "waits"), nil) // not before it is admitted
 		}},
+		{"store/room", "an ax.Roomer has room when it is new", func(t *T) {
+			r, ok := t.Store.(ax.Roomer)
+			t.Need(ok, "the store is no ax.Roomer")
+			if err := r.Room(); err != nil {
+				t.Errorf("Room = %v", err)
+			}
+		}},
 		{"store/apart", "partitions do not see each other", func(t *T) {
 			t.Need(t.Partitions > 1, "one partition")
 			a, b := t.own(0), t.own(1)

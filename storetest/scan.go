@@ -250,6 +250,44 @@ func scanCases() []Case {
 				}
 			}
 		}},
+		{"scan/windows", "walks of IndexDue with other bounds, and without, do not disturb each other", func(t *T) {
+			o := t.own(0)
+			var b ax.Batch
+			const n = 60
+			for i := range n {
+				b.Create = append(b.Create, with(t.task(0, fmt.Sprintf("%02d", i)), func(a *ax.Task) { a.At = start + ax.Time(i/2) }))
+			}
+			o.must(b)
+			type bounds struct{ after, to ax.Time }
+			reqs, seen := map[bounds]ax.ScanRequest{}, map[bounds]int{}
+			want := map[bounds]int{{0, 0}: n, {0, start + 9}: 20, {0, start + 19}: 40, {start + 4, 0}: n - 10, {start + 4, start + 9}: 10, {start + 9, start + 19}: 20}
+			for w := range want {
+				reqs[w] = ax.ScanRequest{Token: o.token, Index: ax.IndexDue, After: w.after, To: w.to, Limit: 3}
+			}
+			for len(reqs) > 0 {
+				for w, req := range reqs { // a page each, in any order
+					page, err := t.Store.Scan(t.ctx, req)
+					if err != nil {
+						t.Fatalf("Scan = %v", err)
+					}
+					for _, a := range page.Tasks {
+						if seen[w]++; w.after != 0 && a.At <= w.after || w.to != 0 && a.At > w.to {
+							t.Errorf("a walk after %d to %d shows a task at %d", w.after, w.to, a.At)
+						}
+					}
+					if req.From = page.Next; req.From == "" || seen[w] > n {
+						delete(reqs, w)
+						continue
+					}
+					reqs[w] = req
+				}
+			}
+			for w, n := range want {
+				if seen[w] != n {
+					t.Errorf("the walk after %d to %d shows %d tasks, want %d", w.after, w.to, seen[w], n)
+				}
+			}
+		}},
 		{"scan/changes", "what Apply changes during a walk may or may not be seen, everything else is seen exactly once; an item is as it stands when its page is read", changes},
 		{"scan/cursor", "a cursor that is none is ErrInvalid", func(t *T) {
 			o, _ := t.stocked()
@@ -269,7 +307,7 @@ func changes(t *T) {
 		now := map[string]*ax.Task{} // as they stand
 		var b ax.Batch
 		for i := range n {
-			a := with(t.task(0, name(i)), func(a *ax.Task) { a.At = start + ax.Time(i*10) })
+			a := with(t.task(0, name(i)), func(a *ax.Task) { a.At = start + ax.Time(i/3*30) }) // three of one instant
 			b.Create, now[a.ID] = append(b.Create, a), a
 		}
 		o.must(b)

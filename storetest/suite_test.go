@@ -1,10 +1,12 @@
 package storetest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -307,11 +309,65 @@ var mutants = map[string]func(*broken){
 			return b.Backend.Scan(ctx, r)
 		}
 	},
-	"After holds on the first page only": func(b *broken) {
+	"After moves on later pages": func(b *broken) {
 		b.scan = func(ctx context.Context, r ax.ScanRequest) (ax.Page, error) {
 			if r.From != "" && r.Limit == 1 {
 				r.After++
 			}
+			return b.Backend.Scan(ctx, r)
+		}
+	},
+	"a cursor is a count": func(b *broken) {
+		b.due(func(all []*ax.Task, r ax.ScanRequest) ax.Page {
+			n, _ := strconv.Atoi(r.From)
+			return cut(all[min(n, len(all)):], r.Limit, func(*ax.Task) string { return strconv.Itoa(n + r.Limit) })
+		})
+	},
+	"a cursor is an instant": func(b *broken) {
+		b.due(func(all []*ax.Task, r ax.ScanRequest) ax.Page {
+			if from, err := strconv.ParseInt(r.From, 10, 64); err == nil {
+				all = slices.DeleteFunc(all, func(t *ax.Task) bool { return int64(t.At) <= from })
+			}
+			return cut(all, r.Limit, func(last *ax.Task) string { return strconv.FormatInt(int64(last.At), 10) })
+		})
+	},
+	"tasks of one instant in the order of the moment": func(b *broken) {
+		turn := 0
+		b.due(func(all []*ax.Task, r ax.ScanRequest) ax.Page {
+			turn++
+			slices.SortStableFunc(all, func(x, y *ax.Task) int {
+				byID := strings.Compare(x.ID, y.ID)
+				if turn%2 == 0 {
+					byID = -byID
+				}
+				return cmp.Or(cmp.Compare(x.At, y.At), byID)
+			})
+			for i, t := range all {
+				if t.ID == r.From {
+					all = all[i+1:]
+					break
+				}
+			}
+			return cut(all, r.Limit, func(last *ax.Task) string { return last.ID })
+		})
+	},
+	"all walks end where the last one that began does": func(b *broken) {
+		var to ax.Time
+		b.scan = func(ctx context.Context, r ax.ScanRequest) (ax.Page, error) {
+			if r.From == "" {
+				to = r.To
+			}
+			r.To = to
+			return b.Backend.Scan(ctx, r)
+		}
+	},
+	"all walks begin where the last one that began does": func(b *broken) {
+		var after ax.Time
+		b.scan = func(ctx context.Context, r ax.ScanRequest) (ax.Page, error) {
+			if r.From == "" {
+				after = r.After
+			}
+			r.After = after
 			return b.Backend.Scan(ctx, r)
 		}
 	},
@@ -557,6 +613,59 @@ var mutants = map[string]func(*broken){
 			}
 		}
 	},
+	"Begin is never done": func(b *broken) {
+		b.begin = func(l []*ax.Batch, done func([]error)) { b.Backend.Begin(l, func([]error) {}) }
+	},
+	"Begin is done again when the store closes": func(b *broken) {
+		var again []func()
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			b.Backend.Begin(l, func(errs []error) {
+				done(errs)
+				again = append(again, func() { done(errs) })
+			})
+		}
+		b.close = func() error {
+			for _, done := range again {
+				done()
+			}
+			return b.Backend.Close()
+		}
+	},
+	"Begin is without a fence": func(b *broken) {
+		o := b.owners()
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			l = slices.Clone(l)
+			for i, c := range l {
+				t, n := o.of(c.Partition)
+				if l[i] = c; c.Number > n && c.Token.Compare(t) < 0 {
+					c := *c
+					c.Token, l[i] = t, &c
+				}
+			}
+			b.Backend.Begin(l, done)
+		}
+	},
+	"Open does not count what was begun": func(b *broken) {
+		var begun uint64
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			begun += uint64(len(l))
+			b.Backend.Begin(l, done)
+		}
+		b.open = func(ctx context.Context, p ax.Partition, t ax.Token) (ax.Opened, error) {
+			o, err := b.Backend.Open(ctx, p, t)
+			o.Number -= min(begun, o.Number)
+			return o, err
+		}
+	},
+	"Begin and Apply count apart": func(b *broken) {
+		var begun uint64
+		b.begin = func(l []*ax.Batch, done func([]error)) {
+			begun += uint64(len(l))
+			b.Backend.Begin(l, done)
+		}
+		b.each(func(c *ax.Batch) { c.Number += begun })
+	},
+	"a new store has no room": func(b *broken) { b.room = func() error { return ax.ErrNoSpace } },
 	"Begin refuses nothing": func(b *broken) {
 		b.begin = func(l []*ax.Batch, done func([]error)) {
 			b.Backend.Begin(l, func(errs []error) { done(make([]error, len(errs))) })
@@ -601,7 +710,7 @@ func TestMutants(t *testing.T) {
 				m := newMemory()
 				b := whole(m)
 				breaks(b)
-				failures, _ := storetest.Check(c, storetest.Harness{Store: b, Registry: m, Partitions: 2})
+				failures, _ := storetest.Check(c, storetest.Harness{Store: b, Registry: m, Partitions: 2, Patience: time.Second / 4})
 				if len(failures) > 0 {
 					t.Logf("%s: %s", c.Name, failures[0])
 					caught++
