@@ -258,33 +258,39 @@ func scanCases() []Case {
 				b.Create = append(b.Create, with(t.task(0, fmt.Sprintf("%02d", i)), func(a *ax.Task) { a.At = start + ax.Time(i/2) }))
 			}
 			o.must(b)
-			type bounds struct{ after, to ax.Time }
-			reqs, seen := map[bounds]ax.ScanRequest{}, map[bounds]int{}
-			want := map[bounds]int{{0, 0}: n, {0, start + 9}: 20, {0, start + 19}: 40, {start + 4, 0}: n - 10, {start + 4, start + 9}: 10, {start + 9, start + 19}: 20}
-			for w := range want {
-				reqs[w] = ax.ScanRequest{Token: o.token, Index: ax.IndexDue, After: w.after, To: w.to, Limit: 3}
+			type walk struct {
+				after, to  ax.Time
+				want, seen int
+				from       string
+				done       bool
 			}
-			for len(reqs) > 0 {
-				for w, req := range reqs { // a page each, in any order
-					page, err := t.Store.Scan(t.ctx, req)
+			walks := []*walk{ // the last to begin is bounded at both ends, inside of others
+				{want: n}, {to: start + 9, want: 20}, {to: start + 19, want: 40}, {after: start + 4, want: n - 10},
+				{after: start + 4, to: start + 9, want: 10}, {after: start + 9, to: start + 19, want: 20},
+			}
+			for left := len(walks); left > 0; {
+				for _, w := range walks { // a page each
+					if w.done {
+						continue
+					}
+					page, err := t.Store.Scan(t.ctx, ax.ScanRequest{Token: o.token, Index: ax.IndexDue, After: w.after, To: w.to, Limit: 3, From: w.from})
 					if err != nil {
 						t.Fatalf("Scan = %v", err)
 					}
 					for _, a := range page.Tasks {
-						if seen[w]++; w.after != 0 && a.At <= w.after || w.to != 0 && a.At > w.to {
+						if w.seen++; w.after != 0 && a.At <= w.after || w.to != 0 && a.At > w.to {
 							t.Errorf("a walk after %d to %d shows a task at %d", w.after, w.to, a.At)
 						}
 					}
-					if req.From = page.Next; req.From == "" || seen[w] > n {
-						delete(reqs, w)
-						continue
+					if w.from = page.Next; w.from == "" || w.seen > n {
+						w.done = true
+						left--
 					}
-					reqs[w] = req
 				}
 			}
-			for w, n := range want {
-				if seen[w] != n {
-					t.Errorf("the walk after %d to %d shows %d tasks, want %d", w.after, w.to, seen[w], n)
+			for _, w := range walks {
+				if w.seen != w.want {
+					t.Errorf("the walk after %d to %d shows %d tasks, want %d", w.after, w.to, w.seen, w.want)
 				}
 			}
 		}},
