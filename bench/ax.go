@@ -193,7 +193,7 @@ func (a *axSubject) stop(l *ledger, submitted int) tally {
 	bound, cancel := context.WithTimeout(context.Background(), stall) // of its own: what a run that was given up left is told too
 	defer cancel()
 	receipt, err := a.s.Stop(bound)
-	t := tally{submitted: submitted, pending: len(receipt.Returned) + len(receipt.Running)}
+	t := tally{submitted: submitted, pending: len(receipt.Returned) + len(receipt.Running) + receipt.Waiting}
 	if err != nil {
 		t.faults = append(t.faults, fmt.Sprintf("stop: %v", err))
 	}
@@ -202,6 +202,7 @@ func (a *axSubject) stop(l *ledger, submitted int) tally {
 			l.back[indexOf(task)] = true
 		}
 	}
+	l.waits(receipt.Waiting)
 	for _, f := range l.fate {
 		if f == refused {
 			t.refused++

@@ -96,6 +96,16 @@ func (l *ledger) acknowledged(from, to int) (n int) {
 	return n
 }
 
+// waits says that so many tasks are in the store that are due much later, of which the receipt gives only the count.
+func (l *ledger) waits(n int) {
+	for i, now := 0, l.now(); i < len(l.due) && n > 0; i++ {
+		if l.fate[i] == acknowledged && l.runs[i] == 0 && !l.back[i] && l.due[i] > now {
+			l.back[i] = true
+			n--
+		}
+	}
+}
+
 // started returns how many tasks have started by an instant.
 func (l *ledger) started(by int64) (n int) {
 	for i, runs := range l.runs {

@@ -44,7 +44,7 @@ func (f *finding) add(id string) {
 // audit compares each task with what came of it:
 //
 //	early  asked for before its due time
-//	lost   acknowledged by any start, never asked for in any, and not on the receipt as returned or running
+//	lost   acknowledged by any start, never asked for in any, and not on the receipt as returned, running or waiting
 //	twice  asked for again after it was done, or under a token that was not newer
 //	again  asked for again after a kill that cut the attempt before off, or came before its answer was written down
 func (b *book) audit(receipt sched.Receipt) verdict {
@@ -54,6 +54,7 @@ func (b *book) audit(receipt sched.Receipt) verdict {
 			excused[task.ID] = true
 		}
 	}
+	waiting, now := receipt.Waiting, time.Now().UnixMicro()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	v := verdict{strays: b.strays, answered: b.done - b.base.done, last: b.last, late: make([]time.Duration, 0, len(b.late))}
@@ -86,7 +87,10 @@ func (b *book) audit(receipt sched.Receipt) verdict {
 			if e.late() < 0 {
 				v.early.add(e.id)
 			}
-		case e.acked && !excused[e.id]:
+		case !e.acked || excused[e.id]:
+		case waiting > 0 && e.due() > now:
+			waiting-- // one of those that the receipt only counts
+		default:
 			v.lost.add(e.id)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // balanced reports whether the receipt accounts for each task that ax acknowledged.
 func (o *outcome) balanced() bool {
 	before := o.rig.before.submitted
-	return before >= 0 && o.verdict.submitted == before+o.receipt.Done+len(o.receipt.Returned)+len(o.receipt.Running)
+	return before >= 0 && o.verdict.submitted == before+o.receipt.Done+len(o.receipt.Returned)+len(o.receipt.Running)+o.receipt.Waiting
 }
 
 // sum writes the receipt as a sum.
@@ -22,8 +22,12 @@ func (o *outcome) sum() string {
 	if n := o.rig.before.submitted; n != 0 {
 		before = count(n) + " + "
 	}
-	return fmt.Sprintf("%s%s + %s + %s %s %s", before, count(o.receipt.Done), count(len(o.receipt.Returned)),
-		count(len(o.receipt.Running)), sign, count(o.verdict.submitted))
+	after := ""
+	if n := o.receipt.Waiting; n != 0 {
+		after = " + " + count(n)
+	}
+	return fmt.Sprintf("%s%s + %s + %s%s %s %s", before, count(o.receipt.Done), count(len(o.receipt.Returned)),
+		count(len(o.receipt.Running)), after, sign, count(o.verdict.submitted))
 }
 
 // printReceipt writes what became of the tasks when the run was interrupted: the returned ones are in the store, and the
@@ -42,6 +46,9 @@ func (o *outcome) printReceipt(p *paper) {
 	}
 	p.printf("  %-11s %11s  %s\n", "returned", count(len(r.Returned)), p.in(faint, "not begun, or handed back: "+next))
 	o.printTasks(p, r.Returned)
+	if r.Waiting > 0 {
+		p.printf("  %-11s %11s  %s\n", "waiting", count(r.Waiting), p.in(faint, "due much later: in the store, and not listed"))
+	}
 	p.printf("  %-11s %11s", "running", count(len(r.Running)))
 	if len(r.Running) > 0 {
 		p.printf("  %s", p.in(faint, "their handlers have not come back after "+drainWait.String()))

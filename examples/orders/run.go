@@ -159,7 +159,7 @@ func (r *rig) execute(ctx context.Context) (end *outcome, err error) {
 		rig: r, receipt: receipt, interrupted: ctx.Err() != nil, drained: took, ran: time.Since(r.started),
 		stats: r.sched.Stats(), clockMoved: clockMoved(r.started, time.Now()),
 	}
-	left := len(receipt.Returned) + len(receipt.Running)
+	left := len(receipt.Returned) + len(receipt.Running) + receipt.Waiting
 	end.complete = all && err == nil && left == 0
 	err = errors.Join(err, r.ledger.close(err == nil && len(receipt.Running) == 0))
 	end.cpu, end.ledgerCPU = cpuTime()-cpu, r.ledger.cpu()
