@@ -29,11 +29,13 @@ func TestEffectsOnce(t *testing.T) {
 		mux := ax.NewMux()
 		mux.Handle("work", ax.HandlerFunc(func(ctx context.Context, task *ax.Task) error {
 			attempts.Add(1)
-			switch rand.IntN(4) {
-			case 0:
+			switch rand.IntN(8) {
+			case 0, 1:
 				return errors.New("before")
-			case 1:
+			case 2, 3:
 				panic("before")
+			case 4:
+				<-ctx.Done() // and then it goes on, as a handler does that was paused
 			}
 			err := g.Tx(ctx, db, func(tx *sql.Tx) error {
 				if err := effect(ctx, d, tx, task.ID); err != nil {
@@ -44,7 +46,10 @@ func TestEffectsOnce(t *testing.T) {
 				}
 				return nil
 			})
-			if err == nil && rand.IntN(3) == 0 {
+			if err == nil && rand.IntN(4) == 0 {
+				panic("after")
+			}
+			if err == nil && rand.IntN(4) == 0 {
 				return errors.New("after")
 			}
 			return err
@@ -58,7 +63,7 @@ func TestEffectsOnce(t *testing.T) {
 		}
 		const n = 100
 		for i := range n {
-			if _, err := s.Submit(t.Context(), ax.Submission{ID: fmt.Sprint("t", i), Kind: "work", MaxRetries: 500, Backoff: ax.Backoff{Base: time.Millisecond, Cap: time.Millisecond, Jitter: -1}}); err != nil {
+			if _, err := s.Submit(t.Context(), ax.Submission{ID: fmt.Sprint("t", i), Kind: "work", Timeout: 100 * time.Millisecond, RetryOnTimeout: true, MaxRetries: 500, Backoff: ax.Backoff{Base: time.Millisecond, Cap: time.Millisecond, Jitter: -1}}); err != nil {
 				t.Fatal(err)
 			}
 		}

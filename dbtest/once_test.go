@@ -264,7 +264,7 @@ func TestPrune(t *testing.T) {
 			for k := range 100 {
 				rows = append(rows, fmt.Sprintf("('old-%d-%d', 0, 'x', 1, %d)", i, k, now.Add(-48*time.Hour).UnixMicro()))
 			}
-			do(t, db, "INSERT INTO ax_once (id, run, token, done, entered) VALUES "+strings.Join(rows, ", "))
+			do(t, db, "INSERT INTO ax_once (id, run, token, done, changed) VALUES "+strings.Join(rows, ", "))
 		}
 		for _, id := range []string{"young-1", "young-2"} {
 			if _, err := run(attempt(t, task(id), 1), d, g, db, id); err != nil {

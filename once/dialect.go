@@ -28,41 +28,51 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("Dialect(%d)", uint8(d))
 }
 
-// Schema returns the statements that create the table, for a migration tool: they fail if it exists.
+// Schema returns the statements that create the table and its index, for a migration tool: they fail if it exists.
 func (g *Guard) Schema() []string {
-	text, number, blob := "TEXT", "BIGINT", "BLOB"
+	table := g.cfg.Table
+	id, text, number, blob := "TEXT", "TEXT", "BIGINT", "BLOB"
 	switch g.cfg.Dialect {
-	case Postgres:
-		text, blob = `TEXT COLLATE "C"`, "BYTEA"
+	case Postgres: // by bytes, whatever the order of the database: tokens are compared as text
+		id, text, blob = `TEXT COLLATE "C"`, `TEXT COLLATE "C"`, "BYTEA"
 	case MySQL:
-		text, blob = "VARCHAR(200) CHARACTER SET ascii COLLATE ascii_bin", "MEDIUMBLOB"
+		id, text, blob = "VARCHAR(400) CHARACTER SET ascii COLLATE ascii_bin", "CHAR(40) CHARACTER SET ascii COLLATE ascii_bin", "MEDIUMBLOB"
+	}
+	schema, name, found := strings.Cut(table, ".")
+	if !found {
+		schema, name = "", table
+	}
+	index, on := name+"_changed", table
+	if found && g.cfg.Dialect == SQLite { // the schema stands before the index there
+		index, on = schema+"."+index, name
 	}
 	return []string{
-		fmt.Sprintf("CREATE TABLE %s (\n  id %s NOT NULL,\n  run INTEGER NOT NULL,\n  token %s NOT NULL,\n  done %s NOT NULL,\n  result %s,\n  entered %s NOT NULL,\n  PRIMARY KEY (id, run)\n)",
-			g.cfg.Table, text, text, number, blob, number),
-		fmt.Sprintf("CREATE INDEX %s_entered ON %s (entered)", strings.ReplaceAll(g.cfg.Table, ".", "_"), g.cfg.Table),
+		fmt.Sprintf("CREATE TABLE %s (\n  id %s NOT NULL PRIMARY KEY,\n  run INTEGER NOT NULL,\n  token %s NOT NULL,\n  done %s NOT NULL,\n  result %s,\n  changed %s NOT NULL\n)",
+			table, id, text, number, blob, number),
+		fmt.Sprintf("CREATE INDEX %s ON %s (changed)", index, on),
 	}
 }
 
 // statements are what the guard asks for, in its dialect.
-type statements struct{ lock, read, done, prune string }
+type statements struct{ lock, read, write, prune string }
 
 func (g *Guard) statements() statements {
 	table := g.cfg.Table
-	s := statements{
-		lock: "INSERT INTO " + table + " (id, run, token, done, entered) VALUES (?, ?, ?, 0, ?)" +
-			" ON CONFLICT (id, run) DO UPDATE SET token = " + table + ".token",
-		read:  "SELECT token, done, result FROM " + table + " WHERE id = ? AND run = ?",
-		done:  "UPDATE " + table + " SET token = ?, done = ?, result = ? WHERE id = ? AND run = ?",
-		prune: "DELETE FROM " + table + " WHERE (id, run) IN (SELECT id, run FROM " + table + " WHERE entered < ? ORDER BY entered LIMIT ?)",
+	insert := "INSERT INTO " + table
+	s := statements{ // an update that changes nothing takes the row until the transaction ends
+		lock:  insert + " AS held (id, run, token, done, changed) VALUES (?, ?, ?, 0, ?) ON CONFLICT (id) DO UPDATE SET token = held.token",
+		read:  "SELECT run, token, done, result FROM " + table + " WHERE id = ?",
+		write: "UPDATE " + table + " SET run = ?, token = ?, done = ?, result = ?, changed = ? WHERE id = ?",
+		prune: "DELETE FROM " + table + " WHERE id IN (SELECT id FROM " + table + " WHERE changed < ? ORDER BY changed LIMIT ?)",
 	}
 	switch g.cfg.Dialect {
-	case Postgres:
-		s.lock, s.read, s.done, s.prune = numbered(s.lock), numbered(s.read+" FOR UPDATE"), numbered(s.done), numbered(s.prune)
+	case Postgres: // the outer condition is looked at again if somebody writes the row meanwhile; the inner one is not
+		s.lock, s.read, s.write = numbered(s.lock), numbered(s.read+" FOR UPDATE"), numbered(s.write)
+		s.prune = "DELETE FROM " + table + " WHERE changed < $1 AND id IN (SELECT id FROM " + table + " WHERE changed < $1 ORDER BY changed LIMIT $2)"
 	case MySQL: // not INSERT IGNORE, which lets twins share a lock that each then wants alone
-		s.lock = "INSERT INTO " + table + " (id, run, token, done, entered) VALUES (?, ?, ?, 0, ?) ON DUPLICATE KEY UPDATE token = token"
+		s.lock = insert + " (id, run, token, done, changed) VALUES (?, ?, ?, 0, ?) ON DUPLICATE KEY UPDATE token = token"
 		s.read += " FOR UPDATE"
-		s.prune = "DELETE FROM " + table + " WHERE entered < ? ORDER BY entered LIMIT ?"
+		s.prune = "DELETE FROM " + table + " WHERE changed < ? ORDER BY changed LIMIT ?"
 	}
 	return s
 }

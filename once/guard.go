@@ -27,7 +27,7 @@ type Guard struct {
 	sql statements // immutable
 }
 
-var tableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-Za-z0-9_]{0,62})?$`)
+var tableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,49}$`) // with room for the name of an index
 
 // New checks the configuration. It does not reach for the database. Errors: ErrInvalid, naming the field.
 func New(cfg Config) (*Guard, error) {
@@ -47,7 +47,7 @@ func New(cfg Config) (*Guard, error) {
 	case cfg.Dialect < SQLite || cfg.Dialect > MySQL:
 		return bad("Dialect", cfg.Dialect, "SQLite, Postgres or MySQL")
 	case !tableName.MatchString(cfg.Table):
-		return bad("Table", cfg.Table, "letters, digits and _, with a schema and a dot before it if need be")
+		return bad("Table", cfg.Table, "up to 50 letters, digits and _, with a schema and a dot before it if need be")
 	case cfg.Window < 0 || cfg.Window > ax.MaxWindow:
 		return bad("Window", cfg.Window, "up to 366 days")
 	case cfg.Timeout < 0 || cfg.Timeout > ax.MaxTimeout:
@@ -81,8 +81,8 @@ func (g *Guard) Do(ctx context.Context, tx *sql.Tx, effect func() ([]byte, error
 	if err != nil {
 		return Done{}, err
 	}
-	if row.at != 0 {
-		return Done{Repeat: true, Result: row.result, Token: row.token, At: time.UnixMicro(row.at)}, nil
+	if row.covers(w) {
+		return row.repeat(), nil
 	}
 	result, err := effect()
 	if err != nil {
@@ -92,8 +92,8 @@ func (g *Guard) Do(ctx context.Context, tx *sql.Tx, effect func() ([]byte, error
 		return Done{}, &ax.Error{Op: "once", ID: w.id, Field: "result", Value: fmt.Sprint(len(result)), Reason: fmt.Sprintf("at most %d bytes", ax.MaxResult), Err: ax.ErrInvalid}
 	}
 	at := time.Now()
-	if _, err := tx.ExecContext(ctx, g.sql.done, w.token, at.UnixMicro(), result, w.id, w.run); err != nil {
-		return Done{}, fmt.Errorf("ax: once %s: %w", w.id, err)
+	if err := g.write(ctx, tx, w, row, at.UnixMicro(), result, at); err != nil {
+		return Done{}, err
 	}
 	return Done{Result: result, Token: w.token, At: at.Truncate(time.Microsecond)}, nil
 }
@@ -131,13 +131,11 @@ func (g *Guard) Enter(ctx context.Context, db *sql.DB) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
-	if row.at != 0 {
-		return Done{Repeat: true, Result: row.result, Token: row.token, At: time.UnixMicro(row.at)}, nil
+	if row.covers(w) {
+		return row.repeat(), nil
 	}
-	if row.token != w.token {
-		if _, err := tx.ExecContext(ctx, g.sql.done, w.token, 0, nil, w.id, w.run); err != nil {
-			return Done{}, fmt.Errorf("ax: once %s: %w", w.id, err)
-		}
+	if err := g.write(ctx, tx, w, row, 0, nil, time.Now()); err != nil {
+		return Done{}, err
 	}
 	if err := tx.Commit(); err != nil {
 		return Done{}, fmt.Errorf("ax: once: commit: %w", err)
@@ -161,8 +159,8 @@ func whoOf(ctx context.Context) (who, error) {
 	return who{d.Task.ID, Before(d.Task), d.Token.String()}, nil
 }
 
-// Before returns the run before the present one of a task that succeeded last, 0 if none did: together with the id it names the
-// effect.
+// Before returns the run before the present one of a task that succeeded last, 0 if none did, as far as the attempts go that the task
+// carries: together with the id it names the effect.
 func Before(t *ax.Task) int32 {
 	for a := t.Last; a != nil; a = a.Prev {
 		if a.Run < t.Run && a.Outcome == ax.OutcomeSuccess {
@@ -174,31 +172,48 @@ func Before(t *ax.Task) int32 {
 
 // row is what stands in the table.
 type row struct {
+	run    int32
 	token  string
-	at     int64
+	at     int64 // when the effect was committed, in unix microseconds; 0: it was not
 	result []byte
 }
 
+// covers reports whether the effect of w has been committed. A row of a later run counts: w has let go the part of its history
+// that tells of it.
+func (r *row) covers(w who) bool { return r.at != 0 && r.run >= w.run }
+
+func (r *row) repeat() Done {
+	return Done{Repeat: true, Result: r.result, Token: r.token, At: time.UnixMicro(r.at)}
+}
+
 // take gets hold of the row until tx ends, makes it if there is none, and refuses an attempt that is older than the one in it.
-func (g *Guard) take(ctx context.Context, tx *sql.Tx, w who) (row, error) {
+func (g *Guard) take(ctx context.Context, tx *sql.Tx, w who) (*row, error) {
 	if _, err := tx.ExecContext(ctx, g.sql.lock, w.id, w.run, w.token, time.Now().UnixMicro()); err != nil {
-		return row{}, fmt.Errorf("ax: once %s: %w", w.id, err)
+		return nil, fmt.Errorf("ax: once %s: %w", w.id, err)
 	}
-	var r row
-	if err := tx.QueryRowContext(ctx, g.sql.read, w.id, w.run).Scan(&r.token, &r.at, &r.result); err != nil {
-		return row{}, fmt.Errorf("ax: once %s: %w", w.id, err)
+	r := new(row)
+	if err := tx.QueryRowContext(ctx, g.sql.read, w.id).Scan(&r.run, &r.token, &r.at, &r.result); err != nil {
+		return nil, fmt.Errorf("ax: once %s: %w", w.id, err)
 	}
 	if r.token > w.token {
-		return row{}, &ax.Error{Op: "once", ID: w.id, Field: "token", Value: w.token, Reason: "attempt " + r.token + " is newer; this one must stop", Err: ax.ErrFenced}
+		return nil, &ax.Error{Op: "once", ID: w.id, Field: "token", Value: w.token, Reason: "attempt " + r.token + " is newer; this one must stop", Err: ax.ErrFenced}
 	}
 	return r, nil
+}
+
+// write gives the row to an attempt. The run in it never falls.
+func (g *Guard) write(ctx context.Context, tx *sql.Tx, w who, r *row, done int64, result []byte, now time.Time) error {
+	if _, err := tx.ExecContext(ctx, g.sql.write, max(r.run, w.run), w.token, done, result, now.UnixMicro(), w.id); err != nil {
+		return fmt.Errorf("ax: once %s: %w", w.id, err)
+	}
+	return nil
 }
 
 // pruneStep is how many rows go in one statement, so that none holds others up for long.
 const pruneStep = 1000
 
-// Prune removes the rows of effects that began before an instant, in steps, and returns how many. A task whose row is gone may have its
-// effect again: choose an instant before which no task can be retried or re-run any more. Errors: ErrInvalid for an instant within the
+// Prune removes rows that were written last before an instant, in steps, and returns how many. A task whose row is gone may have its
+// effect again, and its oldest attempts are not refused any more: choose an instant before which no task can be retried or re-run. Errors: ErrInvalid for an instant within the
 // dedupe window, or within the longest life of an attempt (twice Config.Timeout and a minute), from now; those of the
 // database, with how many went before.
 func (g *Guard) Prune(ctx context.Context, db *sql.DB, before time.Time) (int64, error) {

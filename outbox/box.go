@@ -19,7 +19,7 @@ type Config struct {
 	// MaxPayload bounds a payload in bytes, as sched.Config.MaxPayload does, which must not be smaller; 0 means ax.MaxPayload.
 	MaxPayload int
 
-	Every   time.Duration // how often Relay looks without being nudged; 0 means 1 s
+	Every   time.Duration // how often Relay looks without being nudged, more or less by half; 0 means 1 s
 	TakeFor time.Duration // for how long a relay has a row to itself; 0 means 30 s. A relay that dies holds its rows up for so long
 	Batch   int           // rows per call of the scheduler; 0 means 200, at most 1000
 }
@@ -31,7 +31,7 @@ type Box struct {
 	nudge chan struct{} // holds one: nudges coalesce
 }
 
-var tableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-Za-z0-9_]{0,62})?$`)
+var tableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,49}$`) // with room for the name of an index
 
 // New checks the configuration. It does not reach for the database. Errors: ErrInvalid, naming the field.
 func New(cfg Config) (*Box, error) {
@@ -57,7 +57,7 @@ func New(cfg Config) (*Box, error) {
 	case cfg.Dialect < SQLite || cfg.Dialect > MySQL:
 		return bad("Dialect", cfg.Dialect, "SQLite, Postgres or MySQL")
 	case !tableName.MatchString(cfg.Table):
-		return bad("Table", cfg.Table, "letters, digits and _, with a schema and a dot before it if need be")
+		return bad("Table", cfg.Table, "up to 50 letters, digits and _, with a schema and a dot before it if need be")
 	case cfg.MaxPayload < 1 || cfg.MaxPayload > 8<<20:
 		return bad("MaxPayload", cfg.MaxPayload, "from 1 byte to 8 MiB")
 	case cfg.Every < time.Millisecond || cfg.Every > time.Hour:
@@ -107,7 +107,8 @@ func (b *Box) Submit(ctx context.Context, tx *sql.Tx, sub ax.Submission) (id str
 	if err != nil {
 		return "", fmt.Errorf("ax: outbox %s: %w", t.ID, err)
 	}
-	if _, err := tx.ExecContext(ctx, b.sql.insert, t.ID, text, now.UnixMicro()); err != nil {
+	made := now.UnixMicro() // due too: in line behind what waits already
+	if _, err := tx.ExecContext(ctx, b.sql.insert, t.ID, text, made, made); err != nil {
 		return "", fmt.Errorf("ax: outbox %s: %w", t.ID, err)
 	}
 	return t.ID, nil

@@ -28,19 +28,28 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("Dialect(%d)", uint8(d))
 }
 
-// Schema returns the statements that create the table, for a migration tool: they fail if it exists.
+// Schema returns the statements that create the table and its index, for a migration tool: they fail if it exists.
 func (b *Box) Schema() []string {
+	table := b.cfg.Table
 	seq, text, blob := "INTEGER PRIMARY KEY AUTOINCREMENT", "TEXT", "BLOB"
 	switch b.cfg.Dialect {
 	case Postgres:
 		seq, blob = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTEA"
-	case MySQL:
-		seq, blob = "BIGINT AUTO_INCREMENT PRIMARY KEY", "MEDIUMBLOB"
+	case MySQL: // the reason may hold any character, whatever the database's own set
+		seq, text, blob = "BIGINT AUTO_INCREMENT PRIMARY KEY", "TEXT CHARACTER SET utf8mb4", "MEDIUMBLOB"
+	}
+	schema, name, found := strings.Cut(table, ".")
+	if !found {
+		schema, name = "", table
+	}
+	index, on := name+"_due", table
+	if found && b.cfg.Dialect == SQLite { // the schema stands before the index there
+		index, on = schema+"."+index, name
 	}
 	return []string{
 		fmt.Sprintf("CREATE TABLE %s (\n  seq %s,\n  id VARCHAR(200) NOT NULL,\n  body %s NOT NULL,\n  made BIGINT NOT NULL,\n  tried BIGINT NOT NULL,\n  due BIGINT NOT NULL,\n  aside INTEGER NOT NULL,\n  tries INTEGER NOT NULL,\n  reason %s NOT NULL\n)",
-			b.cfg.Table, seq, blob, text),
-		fmt.Sprintf("CREATE INDEX %s_due ON %s (aside, due)", strings.ReplaceAll(b.cfg.Table, ".", "_"), b.cfg.Table),
+			table, seq, blob, text),
+		fmt.Sprintf("CREATE INDEX %s ON %s (aside, due)", index, on),
 	}
 }
 
@@ -50,7 +59,7 @@ type statements struct{ insert, ready, take, back, aside, list, retry, drop, rem
 func (b *Box) statements() statements {
 	table := b.cfg.Table
 	s := statements{
-		insert: "INSERT INTO " + table + " (id, body, made, tried, due, aside, tries, reason) VALUES (?, ?, ?, 0, 0, 0, 0, '')",
+		insert: "INSERT INTO " + table + " (id, body, made, tried, due, aside, tries, reason) VALUES (?, ?, ?, 0, ?, 0, 0, '')",
 		ready:  "SELECT seq, id, body, made, tried, due, tries FROM " + table + " WHERE aside = 0 AND due <= ? ORDER BY due, seq LIMIT ?",
 		take:   "UPDATE " + table + " SET due = ?, tried = ?, tries = tries + 1 WHERE seq = ? AND due = ? AND aside = 0",
 		back:   "UPDATE " + table + " SET due = ?, tried = ?, reason = ? WHERE seq = ? AND due = ?",

@@ -10,7 +10,7 @@
 //
 // and once per process, on a goroutine:
 //
-//	err := box.Relay(ctx, db, scheduler)
+//	err := box.Relay(ctx, db, scheduler, nil)
 //
 // # Model
 //
@@ -30,8 +30,9 @@
 //
 // # Not guaranteed
 //
-//   - When: within Every, if a relay runs, or at once after a Nudge in the same process; then as fast as batches go.
-//   - Order: rows go roughly in the order of their commits.
+//   - When: within one and a half times Every, if a relay runs, or at once after a Nudge in the same process; then as fast as batches go.
+//   - Order: rows go roughly in the order of Submit, by the clocks of those who called it.
+//   - Not twice after an id was forgotten: a caller's id that is submitted again much later, as another row, is another submission.
 //   - An answer: that the same id is there already with another content (Conflict) is found out by the relay, and set aside.
 //
 // # How it fails

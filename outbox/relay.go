@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/axsched/ax"
@@ -17,6 +18,7 @@ type Submitter interface {
 	SubmitMany(ctx context.Context, subs []ax.Submission) ([]ax.Answer, error)
 }
 
+// finder is a Submitter that can look a task up. Its error is ax.ErrNoTask if there is none.
 type finder interface {
 	Get(ctx context.Context, id string) (*ax.Task, error)
 }
@@ -28,23 +30,23 @@ func (b *Box) Relay(ctx context.Context, db *sql.DB, to Submitter, log func(erro
 		log = func(error) {}
 	}
 	for {
-		n, err := b.RelayOnce(ctx, db, to)
+		n, wait, err := b.relay(ctx, db, to)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err != nil {
 			log(err)
 		}
-		if n == b.cfg.Batch && err == nil { // there may be more
+		if n > 0 && !wait { // there may be more
 			continue
 		}
-		wait := time.NewTimer(b.cfg.Every/2 + rand.N(b.cfg.Every)) // so that many relays do not look all at once
+		timer := time.NewTimer(b.cfg.Every/2 + rand.N(b.cfg.Every)) // so that many relays do not look all at once
 		select {
 		case <-ctx.Done():
-		case <-wait.C:
+		case <-timer.C:
 		case <-b.nudge:
 		}
-		wait.Stop()
+		timer.Stop()
 	}
 }
 
@@ -54,53 +56,64 @@ type taken struct {
 	tries                 int
 	id                    string
 	text                  []byte
-	sub                   ax.Submission
 }
 
-// RelayOnce relays at most one batch and returns how many rows it took. Rows that could not be submitted now wait again; the error says why.
+// RelayOnce relays at most one batch and returns how many rows it took. Rows that could not be submitted now wait again, others are set
+// aside; the error says which, and why.
 func (b *Box) RelayOnce(ctx context.Context, db *sql.DB, to Submitter) (int, error) {
+	n, _, err := b.relay(ctx, db, to)
+	return n, err
+}
+
+// relay is RelayOnce. wait says that the next rows would fare no better now: the scheduler or the database is away.
+func (b *Box) relay(ctx context.Context, db *sql.DB, to Submitter) (n int, wait bool, err error) {
 	rows, err := b.take(ctx, db)
 	if err != nil || len(rows) == 0 {
-		return 0, err
+		return 0, true, err
 	}
 	var errs []error
 	var subs []ax.Submission
 	var good []*taken
 	now := time.Now()
 	for _, r := range rows {
-		if r.sub, err = submission(r.id, r.text, r.tried, now); err != nil {
+		sub, err := submission(r.id, r.text, r.tried, now)
+		if err != nil {
 			errs = append(errs, b.setAside(ctx, db, r, err))
 			continue
 		}
-		subs, good = append(subs, r.sub), append(good, r)
+		subs, good = append(subs, sub), append(good, r)
 	}
 	if len(subs) == 0 {
-		return len(rows), errors.Join(errs...)
+		return len(rows), false, errors.Join(errs...)
 	}
 	answers, err := to.SubmitMany(ctx, subs)
 	if err == nil && len(answers) != len(subs) {
 		err = fmt.Errorf("%d answers to %d submissions", len(answers), len(subs))
 	}
 	if err != nil { // nobody knows what is in: it is tried again when TakeFor is over
-		return len(rows), errors.Join(append(errs, fmt.Errorf("ax: outbox: %w", err))...)
+		return len(rows), true, errors.Join(append(errs, fmt.Errorf("ax: outbox: %w", err))...)
 	}
 	var in []any
 	for i, r := range good {
-		switch a := answers[i]; {
-		case a.Code == ax.Made, a.Code == ax.Known, a.Code == ax.Accepted, b.found(ctx, to, r, a):
+		a := answers[i]
+		if a.Code == ax.Expired {
+			a = b.find(ctx, to, &subs[i], a)
+		}
+		switch {
+		case a.Code == ax.Made, a.Code == ax.Known, a.Code == ax.Accepted:
 			in = append(in, r.seq)
 		case later(a):
-			errs = append(errs, b.giveBack(ctx, db, r, a.Err))
+			errs, wait = append(errs, b.giveBack(ctx, db, r, a.Err)), true
 		default:
 			errs = append(errs, b.setAside(ctx, db, r, reason(a)))
 		}
 	}
 	if len(in) > 0 {
 		if _, err := db.ExecContext(ctx, b.removal(len(in)), in...); err != nil { // they are tried again, and known
-			errs = append(errs, fmt.Errorf("ax: outbox: deleting %d rows that are in: %w", len(in), err))
+			errs, wait = append(errs, fmt.Errorf("ax: outbox: deleting %d rows that are in: %w", len(in), err)), true
 		}
 	}
-	return len(rows), errors.Join(errs...)
+	return len(rows), wait, errors.Join(errs...)
 }
 
 // take takes rows that are ready for this relay alone. Another relay that wants the same at the same time gets the others.
@@ -140,30 +153,47 @@ func (b *Box) take(ctx context.Context, db *sql.DB) ([]*taken, error) {
 	return mine, nil
 }
 
+// batchBytes bounds what a relay holds in memory: it takes no more rows once it has so much.
+const batchBytes = 8 << 20
+
+// ready reads rows that nobody has, the longest waiting first.
 func (b *Box) ready(ctx context.Context, db *sql.DB, now time.Time) (list []*taken, err error) {
 	rows, err := db.QueryContext(ctx, b.sql.ready, now.UnixMicro(), b.cfg.Batch)
 	if err != nil {
 		return nil, fmt.Errorf("ax: outbox: %w", err)
 	}
 	defer rows.Close()
-	for rows.Next() {
+	for size := 0; size < batchBytes && rows.Next(); {
 		r := new(taken)
 		if err := rows.Scan(&r.seq, &r.id, &r.text, &r.made, &r.tried, &r.due, &r.tries); err != nil {
 			return nil, fmt.Errorf("ax: outbox: %w", err)
 		}
-		list = append(list, r)
+		list, size = append(list, r), size+len(r.text)
 	}
 	return list, rows.Err()
 }
 
-// found reports whether a submission that is too old to be told from a repeat is there all the same.
-func (b *Box) found(ctx context.Context, to Submitter, r *taken, a ax.Answer) bool {
+// find looks for a task whose submission is too old to be told from a repeat, and returns what it would have been answered.
+func (b *Box) find(ctx context.Context, to Submitter, sub *ax.Submission, expired ax.Answer) ax.Answer {
 	f, ok := to.(finder)
-	if a.Code != ax.Expired || !ok {
-		return false
+	if !ok {
+		return expired
 	}
-	_, err := f.Get(ctx, r.id)
-	return err == nil
+	there, err := f.Get(ctx, sub.ID)
+	if errors.Is(err, ax.ErrNoTask) {
+		return expired
+	}
+	if err != nil { // away: it is asked again later
+		return ax.Answer{Code: ax.Refused, ID: sub.ID, Err: fmt.Errorf("looking for the task: %w", errors.Join(ax.ErrUnknown, err))}
+	}
+	want, err := sub.Task(time.Now(), b.cfg.MaxPayload)
+	if err != nil {
+		return ax.Answer{Code: ax.Refused, ID: sub.ID, Err: err}
+	}
+	if there.Hash != want.Hash {
+		return ax.Answer{Code: ax.Conflict, ID: sub.ID}
+	}
+	return ax.Answer{Code: ax.Known, ID: sub.ID}
 }
 
 // later reports whether a submission that was refused made no task, and may be taken another time.
@@ -212,11 +242,12 @@ func (b *Box) setAside(ctx context.Context, db *sql.DB, r *taken, cause error) e
 	return fmt.Errorf("ax: outbox %s: set aside: %w", r.id, cause)
 }
 
+// clip makes a text of an error that every database takes: of bounded length, valid, and without NUL.
 func clip(err error) string {
 	const most = 1000
-	s := fmt.Sprint(err)
+	s := strings.ReplaceAll(strings.ToValidUTF8(fmt.Sprint(err), "\uFFFD"), "\x00", "\uFFFD")
 	if len(s) > most {
-		s = s[:most]
+		s = strings.ToValidUTF8(s[:most], "") // without the half of a character
 	}
 	return s
 }
