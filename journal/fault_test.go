@@ -163,6 +163,28 @@ func TestSyncFails(t *testing.T) {
 	})
 }
 
+// TestReopenAfterFailedSync opens the directory again after a sync has failed: what is read then may be in the system's cache only, which
+// takes it for written. It is told to others from then on, and so must be on the disk.
+func TestReopenAfterFailedSync(t *testing.T) {
+	for seed := range uint64(30) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, journal.Config{})
+			synctest.Wait()
+			r.must(ax.Batch{Create: []*ax.Task{task("a")}})
+			r.fs.FailSync(1)
+			r.is(r.apply(ax.Batch{Create: []*ax.Task{task("b")}}), ax.ErrUnknown)
+			r.restart(r.fs.Kill())
+			live := r.live() // b is there, by the cache
+			r.must(ax.Batch{Create: []*ax.Task{task("c")}})
+			r.restart(r.fs.PowerCut(rand.New(rand.NewPCG(seed, 4))))
+			if n := r.live(); n != live+1 {
+				t.Errorf("seed %d: %d tasks after the power cut, want %d", seed, n, live+1)
+			}
+			r.b.Close()
+		})
+	}
+}
+
 // TestWriteFails fails one write with EIO: the journal stops.
 func TestWriteFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

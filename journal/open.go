@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/axsched/ax"
@@ -88,11 +89,8 @@ func (b *Backend) begins(last uint64) error {
 	var before uint64
 	var end int64
 	for _, old := range l.order {
-		if old.durable < old.end {
-			if err := old.file.Sync(); err != nil {
-				return fmt.Errorf("journal: syncing %s: %w", old.name, err)
-			}
-			old.durable = old.end
+		if err := secure(old); err != nil {
+			return fmt.Errorf("journal: making %s durable: %w", old.name, err)
 		}
 		before, end = old.number, old.end
 		last = max(last, old.number)
@@ -127,6 +125,30 @@ func (b *Backend) begins(last uint64) error {
 	}
 	seg.durable, seg.entered = seg.end, true
 	l.durable = l.written
+	return nil
+}
+
+// secure makes durable what was read of a segment. It is written again first, the same bytes: after a sync that failed, what is in
+// the system's cache can be read, and is taken for written though it is not.
+func secure(seg *segment) error {
+	if seg.durable >= seg.end {
+		return nil
+	}
+	buf := make([]byte, min(scanChunk, seg.end-seg.durable))
+	for at := seg.durable; at < seg.end; {
+		b := buf[:min(int64(len(buf)), seg.end-at)]
+		if _, err := seg.file.ReadAt(b, at); err != nil && err != io.EOF {
+			return err
+		}
+		if _, err := seg.file.WriteAt(b, at); err != nil {
+			return err
+		}
+		at += int64(len(b))
+	}
+	if err := seg.file.Sync(); err != nil {
+		return err
+	}
+	seg.durable = seg.end
 	return nil
 }
 

@@ -49,8 +49,8 @@ func (r *replay) all(chain []found) error {
 		if cut {
 			return r.cut(seg, chain[i+1:])
 		}
-		if next != nil { // a kill leaves what the system has not written yet
-			seg.durable = int64(next.Durable)
+		if next != nil {
+			seg.durable = max(seg.durable, int64(next.Durable))
 		}
 	}
 	return r.complete()
@@ -97,6 +97,7 @@ func (r *replay) segment(seg *segment, size int64, next *record.Segment) (cut bo
 		f, err := s.next()
 		if err == nil {
 			if err = r.frame(&f, seg, seg.end); err == nil {
+				seg.durable = max(seg.durable, int64(f.Note)) // what follows may be in the system's cache only
 				r.count(&f)
 				continue
 			}
