@@ -96,8 +96,8 @@ func TestLargeRows(t *testing.T) {
 	})
 }
 
-// TestExpiredAndUnclear: a row that is too old to be told from a repeat stays as it is while the scheduler cannot be asked for the task,
-// and is set aside if the task is another.
+// TestExpiredAndUnclear: a row that is too old to be told from a repeat stays as it is while the scheduler cannot be
+// asked for the task, and is set aside if the task is another.
 func TestExpiredAndUnclear(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		b := boxOn(t, d, db, outbox.Config{})
@@ -122,7 +122,8 @@ func TestExpiredAndUnclear(t *testing.T) {
 	})
 }
 
-// TestUnknownCounts: a row whose first try was answered with "unknown" may be in, so the next carries the time of the first.
+// TestUnknownCounts: a row whose first try was answered with "unknown" may be in, so the next carries the time of the
+// first.
 func TestUnknownCounts(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		b := boxOn(t, d, db, outbox.Config{})

@@ -20,8 +20,8 @@ import (
 	"github.com/axsched/ax/sched"
 )
 
-// TestEffectsOnce runs tasks whose handlers fail in every way around their effect: before it, in it, after it was committed. Each
-// effect is there once.
+// TestEffectsOnce runs tasks whose handlers fail in every way around their effect: before it, in it, after it was
+// committed. Each effect is there once.
 func TestEffectsOnce(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		g := guardOn(t, d, db)
@@ -80,7 +80,8 @@ func TestEffectsOnce(t *testing.T) {
 	})
 }
 
-// The other process: a service with a journal, whose orders and their closing are in a database. It prints a line for each order it has placed.
+// The other process: a service with a journal, whose orders and their closing are in a database. It prints a line for
+// each order it has placed.
 const (
 	childEnv    = "AX_DBTEST_CHILD" // its directory
 	childDriver = "AX_DBTEST_DRIVER"
@@ -167,8 +168,8 @@ func serve(d database, round string) error {
 	}
 }
 
-// TestKilled kills a process with kill -9 again and again, while it places orders and closes them, and then lets one end in peace: every
-// order that is in the database was closed once.
+// TestKilled kills a process with kill -9 again and again, while it places orders and closes them, and then lets one end
+// in peace: every order that is in the database was closed once.
 func TestKilled(t *testing.T) {
 	for _, d := range databases {
 		t.Run(d.name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/axsched/ax/once"
 )
 
-// TestC77_HolderGoesOn: an old attempt comes while the transaction of a newer one is open. It waits, and is refused once that is committed;
-// if that is rolled back, it is the one that does the effect.
+// TestC77_HolderGoesOn: an old attempt comes while the transaction of a newer one is open. It waits, and is refused once
+// that is committed; if that is rolled back, it is the one that does the effect.
 func TestC77_HolderGoesOn(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		g := guardOn(t, d, db)
@@ -71,8 +71,8 @@ func TestFencedAcrossRuns(t *testing.T) {
 	})
 }
 
-// TestHistoryLetGo: a task lets its oldest attempts go in the middle of a run, and with them the success of the run before. The
-// effect of this run, committed by an attempt that knew of it, is not done again by one that does not.
+// TestHistoryLetGo: a task lets its oldest attempts go in the middle of a run, and with them the success of the run
+// before. The effect of this run, committed by an attempt that knew of it, is not done again by one that does not.
 func TestHistoryLetGo(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		g := guardOn(t, d, db)
@@ -91,8 +91,8 @@ func TestHistoryLetGo(t *testing.T) {
 	})
 }
 
-// TestRunNeverFalls: an attempt that has let its history go does the effect of a run that an attempt which knew it had entered: for both it
-// is the same effect.
+// TestRunNeverFalls: an attempt that has let its history go does the effect of a run that an attempt which knew it had
+// entered: for both it is the same effect.
 func TestRunNeverFalls(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		g := guardOn(t, d, db)
@@ -176,8 +176,9 @@ func TestSchemas(t *testing.T) {
 	})
 }
 
-// TestTwinsByIsolation lets twins meet at each level of isolation: they wait or collide, and one does the effect. Each has read before,
-// though not the table that it writes to: MariaDB locks what is read under SERIALIZABLE, and twins without a backoff would collide for ever.
+// TestTwinsByIsolation lets twins meet at each level of isolation: they wait or collide, and one does the effect. Each
+// has read before, though not the table that it writes to: MariaDB locks what is read under SERIALIZABLE, and twins
+// without a backoff would collide for ever.
 func TestTwinsByIsolation(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		g := guardOn(t, d, db)

@@ -61,7 +61,8 @@ func run(ctx context.Context, d database, g *once.Guard, db *sql.DB, id string) 
 	return done, tx.Commit()
 }
 
-// TestC59_OnceUnderTwins lets 64 attempts of one task do its effect at once: one does, the others hear of it, or fail in a way that is retried.
+// TestC59_OnceUnderTwins lets 64 attempts of one task do its effect at once: one does, the others hear of it, or fail in
+// a way that is retried.
 func TestC59_OnceUnderTwins(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		g := guardOn(t, d, db)
@@ -101,7 +102,8 @@ func TestC59_OnceUnderTwins(t *testing.T) {
 	})
 }
 
-// TestC59_OlderAttemptIsRefused: an attempt that was paused comes back after a newer one has entered, and after that has done its work.
+// TestC59_OlderAttemptIsRefused: an attempt that was paused comes back after a newer one has entered, and after that has
+// done its work.
 func TestC59_OlderAttemptIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		g := guardOn(t, d, db)
@@ -136,7 +138,8 @@ func TestC59_OlderAttemptIsRefused(t *testing.T) {
 	})
 }
 
-// TestOldOneHoldsTheRow: an old attempt is in the middle of its transaction when a newer one comes, which waits, and hears how it ended.
+// TestOldOneHoldsTheRow: an old attempt is in the middle of its transaction when a newer one comes, which waits, and
+// hears how it ended.
 func TestOldOneHoldsTheRow(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		g := guardOn(t, d, db)

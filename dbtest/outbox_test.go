@@ -179,7 +179,8 @@ func made(subs []ax.Submission) []ax.Answer {
 // again makes rows that another relay has taken ready, as if TakeFor was over.
 func again(t *testing.T, db *sql.DB) { do(t, db, "UPDATE ax_outbox SET due = 0 WHERE aside = 0") }
 
-// TestRelayDies: a relay that dies after its call, before it deleted the row, leaves it to the next, whose call is known: one task.
+// TestRelayDies: a relay that dies after its call, before it deleted the row, leaves it to the next, whose call is known:
+// one task.
 func TestRelayDies(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		b := boxOn(t, d, db, outbox.Config{})
@@ -211,7 +212,8 @@ func TestRelayDies(t *testing.T) {
 	})
 }
 
-// TestMade: only a row of which a try may have made a task carries the time of that try, so that an old row that nobody has tried gets in.
+// TestMade: only a row of which a try may have made a task carries the time of that try, so that an old row that nobody
+// has tried gets in.
 func TestMade(t *testing.T) {
 	each(t, func(t *testing.T, d database, db *sql.DB) {
 		b := boxOn(t, d, db, outbox.Config{})

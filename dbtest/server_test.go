@@ -184,7 +184,8 @@ func tempDir(what string) (string, error) {
 	return dir, os.Chmod(dir, 0o755)
 }
 
-// launch starts a server and waits until it answers. Pdeathsig goes by the thread that started it, so that thread is kept.
+// launch starts a server and waits until it answers. Pdeathsig goes by the thread that started it, so that thread is
+// kept.
 func launch(cmd *exec.Cmd, dir, driver, dsn string) error {
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output

@@ -8,8 +8,8 @@ import (
 	"github.com/axsched/ax/journal/record"
 )
 
-// Apply writes batches and waits until they are as durable as they ask; see ax.Store. The batches of a call are written one
-// after the other, and share a sync. It answers ErrUnknown only when the disk failed, and then everything is refused
+// Apply writes batches and waits until they are as durable as they ask; see ax.Store. The batches of a call are written
+// one after the other, and share a sync. It answers ErrUnknown only when the disk failed, and then everything is refused
 // from there on. A context that ends meanwhile is not looked at.
 func (b *Backend) Apply(ctx context.Context, batches []*ax.Batch) []error {
 	if err := ctx.Err(); err != nil {
@@ -137,8 +137,8 @@ func (c *change) look(h *hasher, b *ax.Batch) {
 	}
 }
 
-// check refuses a batch that moves a task which is not live. A task that the batch itself creates may be moved, one that it
-// removes may not.
+// check refuses a batch that moves a task which is not live. A task that the batch itself creates may be moved, one that
+// it removes may not.
 func (c *change) check(p *partition, b *ax.Batch) error {
 	if len(c.moves) == 0 {
 		return nil

@@ -119,7 +119,8 @@ func (a *archive) remove(b *Backend, i int32) {
 	a.free = append(a.free, i)
 }
 
-// order puts the queue into the order in which the runs ended, and drops what is too much: at the end of an opening, and after a prune.
+// order puts the queue into the order in which the runs ended, and drops what is too much: at the end of an opening, and
+// after a prune.
 func (a *archive) order(b *Backend) {
 	a.queue, a.head = a.queue[:0], 0
 	for i := range a.slab {
@@ -133,7 +134,8 @@ func (a *archive) order(b *Backend) {
 	}
 }
 
-// prune removes what ended before an instant, and the oldest beyond keep if that is not 0. It returns how many runs it removed.
+// prune removes what ended before an instant, and the oldest beyond keep if that is not 0. It returns how many runs it
+// removed.
 func (a *archive) prune(b *Backend, before ax.Time, keep int) int {
 	had := a.count()
 	a.order(b)
@@ -263,8 +265,8 @@ const (
 	queryMost  = 1000
 )
 
-// Query returns one page of finished tasks; see ax.Archive. It reads the tasks that From, To and State leave over, newest first, until
-// the page is full: some 3 µs each.
+// Query returns one page of finished tasks; see ax.Archive. It reads the tasks that From, To and State leave over, newest
+// first, until the page is full: some 3 µs each.
 func (a *Archive) Query(ctx context.Context, q ax.Query) (ax.Archived, error) {
 	if err := ctx.Err(); err != nil {
 		return ax.Archived{}, err

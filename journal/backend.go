@@ -12,8 +12,8 @@ import (
 	"github.com/axsched/ax/journal/record"
 )
 
-// Backend is Store and Registry of one system, with an Archive beside it, in one directory. Make it with Open. All methods
-// are safe for concurrent use, Begin from one goroutine at a time.
+// Backend is Store and Registry of one system, with an Archive beside it, in one directory. Make it with Open. All
+// methods are safe for concurrent use, Begin from one goroutine at a time.
 type Backend struct {
 	*registry.Registry // immutable after Open
 
@@ -60,7 +60,8 @@ func (b *Backend) Archive() ax.Archive { return &Archive{b} }
 // Era returns the era of this opening; see ax.Exclusive.
 func (b *Backend) Era() uint32 { return b.log.era }
 
-// Room returns nil, or an error with ErrNoSpace while submissions, and batches that create tasks, are refused; see ax.Roomer.
+// Room returns nil, or an error with ErrNoSpace while submissions, and batches that create tasks, are refused; see
+// ax.Roomer.
 func (b *Backend) Room() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,24 +11,26 @@ import (
 
 // Config sets the bounds of a Backend. The zero value is usable.
 type Config struct {
-	// Partitions is the number of partitions, fixed when the directory is created; 0 means what the directory has, 1 for a
-	// new one. From 1 to 4096. Another number than the directory has is refused with ErrInvalid.
+	// Partitions is the number of partitions, fixed when the directory is created; 0 means what the directory has, 1 for
+	// a new one. From 1 to 4096. Another number than the directory has is refused with ErrInvalid.
 	Partitions int
 
-	// Keep is how many finished tasks the archive holds, and how many facts; the oldest go first. 0 means 100,000. A finished task
-	// costs some 60 bytes of memory, and its record in the log.
+	// Keep is how many finished tasks the archive holds, and how many facts; the oldest go first. 0 means 100,000. A
+	// finished task costs some 60 bytes of memory, and its record in the log.
 	Keep int
 
 	// KeepFor is how long a finished task is kept at most; 0 means for ever, as far as Keep allows.
 	KeepFor time.Duration
 
-	// Inbox is how many entries the inbox of a partition holds; entries beyond it are refused with ErrFull. 0 means 100,000.
+	// Inbox is how many entries the inbox of a partition holds; entries beyond it are refused with ErrFull. 0 means
+	// 100,000.
 	Inbox int
 
 	// Now is the wall clock: eras, leases, documents and KeepFor go by it. nil means time.Now.
 	Now func() time.Time
 
-	// Logger gets what an operator should know: a torn tail that was cut off, a full disk, a disk that failed. nil discards.
+	// Logger gets what an operator should know: a torn tail that was cut off, a full disk, a disk that failed. nil
+	// discards.
 	Logger *slog.Logger
 
 	fs      disk.FS // of tests

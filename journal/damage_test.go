@@ -66,8 +66,8 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestFlippedBit flips bits all over a directory that was closed: Open refuses with the file and an offset not behind the bit, or it has
-// everything.
+// TestFlippedBit flips bits all over a directory that was closed: Open refuses with the file and an offset not behind the
+// bit, or it has everything.
 func TestFlippedBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	fs, n := closed(t)
@@ -183,7 +183,8 @@ func TestRepairMissing(t *testing.T) {
 	b.Close()
 }
 
-// TestRepairCutShort crashes a repair at every operation: a later one ends it, and Open does not take half of it for the whole.
+// TestRepairCutShort crashes a repair at every operation: a later one ends it, and Open does not take half of it for the
+// whole.
 func TestRepairCutShort(t *testing.T) {
 	for n := 0; ; n++ {
 		fs, tasks := closed(t)

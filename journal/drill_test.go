@@ -35,9 +35,9 @@ func number(t testing.TB, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// TestPowerCut writes at random to a file system that fails at a random operation, cuts the power or kills the process, opens what
-// is left, and compares: it must be what some prefix of the writes has left, and that prefix must hold all that was confirmed. AX_SEEDS
-// (500) seeds, or the one of AX_SEED, of several crashes each.
+// TestPowerCut writes at random to a file system that fails at a random operation, cuts the power or kills the process,
+// opens what is left, and compares: it must be what some prefix of the writes has left, and that prefix must hold all
+// that was confirmed. AX_SEEDS (500) seeds, or the one of AX_SEED, of several crashes each.
 func TestPowerCut(t *testing.T) {
 	first, count := uint64(1), number(t, "AX_SEEDS", 500)
 	if one := number(t, "AX_SEED", 0); one > 0 {

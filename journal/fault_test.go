@@ -123,8 +123,8 @@ func (r *rig) is(err, want error) {
 	}
 }
 
-// TestSyncFails fails one sync: the call that waits for it is told that nobody knows, everything later is refused with the
-// cause, no later sync that would succeed is tried, and what was confirmed before is there after a restart.
+// TestSyncFails fails one sync: the call that waits for it is told that nobody knows, everything later is refused with
+// the cause, no later sync that would succeed is tried, and what was confirmed before is there after a restart.
 func TestSyncFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, journal.Config{})
@@ -163,8 +163,8 @@ func TestSyncFails(t *testing.T) {
 	})
 }
 
-// TestReopenAfterFailedSync opens the directory again after a sync has failed: what is read then may be in the system's cache only, which
-// takes it for written. It is told to others from then on, and so must be on the disk.
+// TestReopenAfterFailedSync opens the directory again after a sync has failed: what is read then may be in the system's
+// cache only, which takes it for written. It is told to others from then on, and so must be on the disk.
 func TestReopenAfterFailedSync(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
@@ -216,8 +216,8 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills the disk: submissions and batches that create are refused before the log itself is full, settling goes on, and
-// when there is room again so does everything.
+// TestDiskFull fills the disk: submissions and batches that create are refused before the log itself is full, settling
+// goes on, and when there is room again so does everything.
 func TestDiskFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, journal.Config{})
@@ -261,7 +261,8 @@ func TestDiskFull(t *testing.T) {
 	})
 }
 
-// TestDiskQuiteFull leaves not even room for settling: batches are refused whole, with ErrNoSpace and no number used up, and work again later.
+// TestDiskQuiteFull leaves not even room for settling: batches are refused whole, with ErrNoSpace and no number used up,
+// and work again later.
 func TestDiskQuiteFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, journal.Config{})

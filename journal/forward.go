@@ -10,8 +10,9 @@ import (
 // forwardChunk is how many items are written again at once: a frame of some 50 KB, well below a millisecond under mu.
 const forwardChunk = 256
 
-// forward lets go of the oldest segment if the log is longer than it need be, and reports whether it did. What is still alive in it
-// is written again at the end of the log first. The oldest goes first, so that no removal is forgotten before what it removes.
+// forward lets go of the oldest segment if the log is longer than it need be, and reports whether it did. What is still
+// alive in it is written again at the end of the log first. The oldest goes first, so that no removal is forgotten before
+// what it removes.
 //
 // The housekeeper alone calls it: nobody else takes segments away, so that what is read here needs no lock.
 func (b *Backend) forward() bool {
@@ -36,7 +37,8 @@ func (b *Backend) forward() bool {
 	return true
 }
 
-// surplus returns the oldest segment if the log is more than twice as long as what is alive in it, and longer than a few segments.
+// surplus returns the oldest segment if the log is more than twice as long as what is alive in it, and longer than a few
+// segments.
 func (b *Backend) surplus() *segment {
 	l := &b.log
 	alive := b.alive
@@ -79,7 +81,8 @@ func (b *Backend) moveTasks(old *segment) error {
 	return nil
 }
 
-// moveLive writes a few live tasks again. One that changes while it is read is read again: it may have its beginning here still.
+// moveLive writes a few live tasks again. One that changes while it is read is read again: it may have its beginning here
+// still.
 func (b *Backend) moveLive(p *partition, keys []key) error {
 	for len(keys) > 0 {
 		spots := make([]spot, 0, len(keys))
@@ -215,7 +218,8 @@ func (b *Backend) moveFiled(list []int32) error {
 	})
 }
 
-// moveSmall writes what is in memory whole again, as far as it was written last in a segment, and the state of the partitions.
+// moveSmall writes what is in memory whole again, as far as it was written last in a segment, and the state of the
+// partitions.
 func (b *Backend) moveSmall(old *segment) error {
 	for _, p := range b.partitions {
 		err := firstOf(

@@ -64,8 +64,8 @@ func (b *Backend) prepare(zeros []byte) time.Duration {
 	return lookEvery
 }
 
-// makeSpare fills a file with zeros and syncs it, a little at a time, so that the syncs of the log find little to wait for. Without a
-// head it is no segment yet, and an opening removes it.
+// makeSpare fills a file with zeros and syncs it, a little at a time, so that the syncs of the log find little to wait
+// for. Without a head it is no segment yet, and an opening removes it.
 func (b *Backend) makeSpare(number uint64, size int64, zeros []byte) (disk.File, error) {
 	dir, name := b.log.fs, segmentName(number)
 	f, err := dir.Create(name)

@@ -10,9 +10,9 @@ import (
 	"github.com/axsched/ax/journal/record"
 )
 
-// Submit adds entries to the inbox of a partition and waits until they, and all that the answers rest on, are durable; see
-// ax.Store. It does not look into unique windows: those the owner decides. ErrFull when the inbox would hold more than
-// Config.Inbox. If ctx ends meanwhile the error is ErrUnknown: they may be durable.
+// Submit adds entries to the inbox of a partition and waits until they, and all that the answers rest on, are durable;
+// see ax.Store. It does not look into unique windows: those the owner decides. ErrFull when the inbox would hold more
+// than Config.Inbox. If ctx ends meanwhile the error is ErrUnknown: they may be durable.
 func (b *Backend) Submit(ctx context.Context, id ax.Partition, entries []ax.Entry) ([]ax.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -102,7 +102,8 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// answer says what the partition knows of an entry: Accepted if nothing. fresh are the entries before it in the same call.
+// answer says what the partition knows of an entry: Accepted if nothing. fresh are the entries before it in the same
+// call.
 func (b *Backend) answer(p *partition, e *ax.Entry, fresh map[string]*ax.Entry) (ax.Answer, error) {
 	waiting := fresh[e.ID]
 	if q, ok := p.inbox.get(e.ID); ok {
@@ -142,8 +143,8 @@ func (b *Backend) answer(p *partition, e *ax.Entry, fresh map[string]*ax.Entry) 
 	return a, nil
 }
 
-// WatchInbox sends a hint after entries were added, and at once if some wait already; see ax.InboxWatcher. The channel is not
-// closed: ctx says when no more comes.
+// WatchInbox sends a hint after entries were added, and at once if some wait already; see ax.InboxWatcher. The channel is
+// not closed: ctx says when no more comes.
 func (b *Backend) WatchInbox(ctx context.Context, id ax.Partition) (<-chan struct{}, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

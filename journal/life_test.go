@@ -67,8 +67,8 @@ func (m *machine) start() *life {
 	return l
 }
 
-// crash ends the program with kill -9, or the machine with a power cut if rng is given. What is left of the program is cleared away, which
-// reaches nothing.
+// crash ends the program with kill -9, or the machine with a power cut if rng is given. What is left of the program is
+// cleared away, which reaches nothing.
 func (m *machine) crash(rng *rand.Rand) {
 	m.life.dead.Store(true)
 	if rng == nil {
@@ -154,8 +154,9 @@ func state(t *testing.T, s *sched.Scheduler, id string) *ax.Task {
 	return got
 }
 
-// TestC52_CrashBetweenClaimAndEnd kills the program (a) while a claimed task waits for a worker or runs, (b) after its handler has
-// done its work and before that is stored, (c) across the due time. Each task has at least one completed run, and none is held.
+// TestC52_CrashBetweenClaimAndEnd kills the program (a) while a claimed task waits for a worker or runs, (b) after its
+// handler has done its work and before that is stored, (c) across the due time. Each task has at least one completed run,
+// and none is held.
 func TestC52_CrashBetweenClaimAndEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var g log
@@ -198,8 +199,8 @@ func TestC52_CrashBetweenClaimAndEnd(t *testing.T) {
 	})
 }
 
-// TestC72_BackBeforeAnyoneNotices kills the program and starts it again at once: what it was running is retried at once, whatever its
-// timeout, its lost policy and the lease of the dead process say.
+// TestC72_BackBeforeAnyoneNotices kills the program and starts it again at once: what it was running is retried at once,
+// whatever its timeout, its lost policy and the lease of the dead process say.
 func TestC72_BackBeforeAnyoneNotices(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var g log
@@ -237,8 +238,8 @@ func TestC72_BackBeforeAnyoneNotices(t *testing.T) {
 	})
 }
 
-// TestC85_TaskThatKillsItsProcess starts a task that kills its process each time: it ends FAILED after its attempts, and the
-// tasks beside it succeed.
+// TestC85_TaskThatKillsItsProcess starts a task that kills its process each time: it ends FAILED after its attempts, and
+// the tasks beside it succeed.
 func TestC85_TaskThatKillsItsProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var g log
@@ -353,8 +354,8 @@ func TestC55_OnDisk(t *testing.T) {
 	}
 }
 
-// TestC82_DiskAway fills the disk under a running program, and frees it after a minute: submissions fail at once with a reason, what
-// runs ends, and all goes on by itself.
+// TestC82_DiskAway fills the disk under a running program, and frees it after a minute: submissions fail at once with a
+// reason, what runs ends, and all goes on by itself.
 func TestC82_DiskAway(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var g log
@@ -400,7 +401,8 @@ func TestC82_DiskAway(t *testing.T) {
 	})
 }
 
-// TestDiskDead fails a sync under a running program: every caller is told why, nothing hangs, and the next program has what was confirmed.
+// TestDiskDead fails a sync under a running program: every caller is told why, nothing hangs, and the next program has
+// what was confirmed.
 func TestDiskDead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var g log

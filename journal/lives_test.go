@@ -15,9 +15,10 @@ import (
 	"github.com/axsched/ax/sched"
 )
 
-// TestLives runs a whole program, scheduler and journal, through power cuts and kills at random instants, and lets it end in peace: every
-// submission that was confirmed is there and ends, no terminal state that anybody was told is undone, nothing is held, nothing starts
-// early, two attempts of a task never run at once, and tokens grow. AX_SEEDS (500) seeds, or the one of AX_SEED.
+// TestLives runs a whole program, scheduler and journal, through power cuts and kills at random instants, and lets it end
+// in peace: every submission that was confirmed is there and ends, no terminal state that anybody was told is undone,
+// nothing is held, nothing starts early, two attempts of a task never run at once, and tokens grow. AX_SEEDS (500) seeds,
+// or the one of AX_SEED.
 func TestLives(t *testing.T) {
 	first, count := uint64(1), number(t, "AX_SEEDS", 500)
 	if one := number(t, "AX_SEED", 0); one > 0 {

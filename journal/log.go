@@ -51,8 +51,8 @@ func (l *log) frame(kind record.Kind) record.Writer {
 	return record.Writer{Buf: record.Begin(l.buf[:0], kind)}
 }
 
-// write completes a frame and appends it to the log. It returns where it stands. The frame is there for every process from
-// then on, and durable once log.durable has passed what log.written is now.
+// write completes a frame and appends it to the log. It returns where it stands. The frame is there for every process
+// from then on, and durable once log.durable has passed what log.written is now.
 func (l *log) write(w *record.Writer) (seg *segment, at int64, err error) {
 	b := w.Buf
 	l.buf = b[:0]
@@ -92,8 +92,8 @@ func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// makeWay makes sure that the present segment takes n more bytes, by going on to the next one if there is one. Without one
-// the present segment grows.
+// makeWay makes sure that the present segment takes n more bytes, by going on to the next one if there is one. Without
+// one the present segment grows.
 func (l *log) makeWay(n int64) error {
 	seg := l.tip()
 	if seg.end+n <= seg.filled || l.spare == nil && seg.end+n <= segmentLimit {

@@ -12,9 +12,9 @@ import (
 	"github.com/axsched/ax/journal/record"
 )
 
-// Open opens a directory, which it makes if there is none, reads it, and begins a new era in it. Errors: ErrHeld if a process
-// has it open, this one or another; *Corrupt if what is there is not what was written, other than a tail that a crash tears;
-// ErrInvalid for a field of cfg; those of the system. Nothing is changed in a directory that is refused.
+// Open opens a directory, which it makes if there is none, reads it, and begins a new era in it. Errors: ErrHeld if a
+// process has it open, this one or another; *Corrupt if what is there is not what was written, other than a tail that a
+// crash tears; ErrInvalid for a field of cfg; those of the system. Nothing is changed in a directory that is refused.
 func Open(dir string, cfg Config) (*Backend, error) {
 	cfg = cfg.withDefaults(dir)
 	if err := cfg.validate(); err != nil {
@@ -128,8 +128,8 @@ func (b *Backend) begins(last uint64) error {
 	return nil
 }
 
-// secure makes durable what was read of a segment. It is written again first, the same bytes: after a sync that failed, what is in
-// the system's cache can be read, and is taken for written though it is not.
+// secure makes durable what was read of a segment. It is written again first, the same bytes: after a sync that failed,
+// what is in the system's cache can be read, and is taken for written though it is not.
 func secure(seg *segment) error {
 	if seg.durable >= seg.end {
 		return nil
@@ -161,8 +161,8 @@ type found struct {
 	file   disk.File
 }
 
-// findSegments opens the segments that make up the log, from the oldest to the newest, and names the files that do not belong
-// to it: the next one that never was, and those that were let go.
+// findSegments opens the segments that make up the log, from the oldest to the newest, and names the files that do not
+// belong to it: the next one that never was, and those that were let go.
 func findSegments(dir disk.FS) (chain []found, stale []string, err error) {
 	names, err := dir.Names()
 	if err != nil {
@@ -210,7 +210,8 @@ func findSegments(dir disk.FS) (chain []found, stale []string, err error) {
 	return chain, stale, nil
 }
 
-// headOf opens a segment and reads its head. Without a file: a crash kept it from being born, and nothing in it was durable.
+// headOf opens a segment and reads its head. Without a file: a crash kept it from being born, and nothing in it was
+// durable.
 func headOf(open func(string) (disk.File, error), name string, number uint64) (found, error) {
 	file, err := open(name)
 	if err != nil {
@@ -242,8 +243,8 @@ func headOf(open func(string) (disk.File, error), name string, number uint64) (f
 	return f, nil
 }
 
-// evidence reports whether any frame behind a place that does not check out says that the place had been durable, and where the first
-// good frame behind it begins; the end of the file if there is none.
+// evidence reports whether any frame behind a place that does not check out says that the place had been durable, and
+// where the first good frame behind it begins; the end of the file if there is none.
 func evidence(s *scanner, bad int64) (durable bool, good int64, err error) {
 	good = s.size
 	s.offset = bad + 1

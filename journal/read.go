@@ -118,8 +118,8 @@ func (b *Backend) segmentOf(p place) *segment {
 	return nil
 }
 
-// readAll reads the tasks of many spots, in their order in the log, and returns them in the order of the spots. b.files must be held,
-// b.mu need not be.
+// readAll reads the tasks of many spots, in their order in the log, and returns them in the order of the spots. b.files
+// must be held, b.mu need not be.
 func (b *Backend) readAll(spots []spot) ([]*ax.Task, error) {
 	order := make([]int32, len(spots))
 	for i := range order {

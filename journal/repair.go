@@ -46,8 +46,8 @@ type Damage struct {
 	To int64 // where the next good frame begins
 }
 
-// Inspect reads a directory and changes nothing, not even its lock: of one that a process has open it shows what has reached the
-// disk so far. Damage is no error. Errors: those of the system, and record.ErrVersion.
+// Inspect reads a directory and changes nothing, not even its lock: of one that a process has open it shows what has
+// reached the disk so far. Damage is no error. Errors: those of the system, and record.ErrVersion.
 func Inspect(dir string, cfg Config) (*Report, error) {
 	cfg = cfg.withDefaults(dir)
 	b, report, err := salvage(cfg, cfg.fs.OpenRead)
@@ -59,10 +59,10 @@ func Inspect(dir string, cfg Config) (*Report, error) {
 	return report, err
 }
 
-// Repair saves what is left of a damaged directory: it writes all that can be read into new files, after which Open accepts it, and
-// renames the old ones to *.damaged, for people. What the report says is lost is lost: tasks that were created in the damaged part are gone, and
-// tasks that ended there may run again. It does nothing if there is no damage. Errors: ErrHeld if a process has the directory open; as
-// Inspect.
+// Repair saves what is left of a damaged directory: it writes all that can be read into new files, after which Open
+// accepts it, and renames the old ones to *.damaged, for people. What the report says is lost is lost: tasks that were
+// created in the damaged part are gone, and tasks that ended there may run again. It does nothing if there is no damage.
+// Errors: ErrHeld if a process has the directory open; as Inspect.
 func Repair(dir string, cfg Config) (*Report, error) {
 	cfg = cfg.withDefaults(dir)
 	lock, err := cfg.fs.Lock(lockName)

@@ -12,8 +12,8 @@ import (
 	"github.com/axsched/ax/journal/record"
 )
 
-// replay reads the log into memory. A frame may speak of what is not there: its beginning stood in a segment that was let go, and
-// then a copy of it, or its end, stands behind.
+// replay reads the log into memory. A frame may speak of what is not there: its beginning stood in a segment that was let
+// go, and then a copy of it, or its end, stands behind.
 type replay struct {
 	b       *Backend
 	orphans map[key]bool // moved, with no beginning and no end so far

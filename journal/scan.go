@@ -11,7 +11,8 @@ import (
 	"github.com/axsched/ax"
 )
 
-// point is where an item stands in its index: by at, then by id, or for a task by its key. As a cursor it says "after this".
+// point is where an item stands in its index: by at, then by id, or for a task by its key. As a cursor it says "after
+// this".
 type point struct {
 	at  int64
 	id  string
@@ -42,8 +43,8 @@ func readPoint(s string) (point, error) {
 	return point{at, parts[3], key{k0, k1}}, nil
 }
 
-// walk is a cache: the sorted points that follow a page. Without it every page of a long index would sort all of it. A page
-// asked for out of turn makes another one, so that a walk may be left, repeated or begun anew at any time.
+// walk is a cache: the sorted points that follow a page. Without it every page of a long index would sort all of it. A
+// page asked for out of turn makes another one, so that a walk may be left, repeated or begun anew at any time.
 type walk struct {
 	next      string // the From of the request that it answers
 	after, to ax.Time

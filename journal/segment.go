@@ -95,8 +95,8 @@ func (s *scanner) window(n int) ([]byte, error) {
 	return s.buf, nil
 }
 
-// next returns the frame at the present offset and moves behind it. ErrSum if there is none: the end, or damage. The payload
-// stays valid.
+// next returns the frame at the present offset and moves behind it. ErrSum if there is none: the end, or damage. The
+// payload stays valid.
 func (s *scanner) next() (record.Frame, error) {
 	head, err := s.window(record.HeaderSize)
 	if err != nil {

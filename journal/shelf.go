@@ -1,7 +1,7 @@
 package journal
 
-// shelf keeps values by id, in memory whole: what is small, or few. Each knows its place in the order in which they came and
-// the segment in which it was written last.
+// shelf keeps values by id, in memory whole: what is small, or few. Each knows its place in the order in which they came
+// and the segment in which it was written last.
 type shelf[T any] struct {
 	items map[string]kept[T]
 	peak  int // the most it held since items was made

@@ -27,8 +27,8 @@ func (b *Backend) flushed() error {
 	return <-c
 }
 
-// syncer makes the log durable whenever somebody waits for it: what comes while it syncs shares the next one. It is the only
-// one that syncs segments, and ends when the Backend is closed and nobody waits.
+// syncer makes the log durable whenever somebody waits for it: what comes while it syncs shares the next one. It is the
+// only one that syncs segments, and ends when the Backend is closed and nobody waits.
 func (b *Backend) syncer() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,8 +69,8 @@ func (b *Backend) finished() (done []waiter) {
 	return done
 }
 
-// syncOnce syncs what is written now, without holding mu meanwhile. The older segments go first: that something of a segment
-// is durable means that all before it is.
+// syncOnce syncs what is written now, without holding mu meanwhile. The older segments go first: that something of a
+// segment is durable means that all before it is.
 func (b *Backend) syncOnce() {
 	l := &b.log
 	type part struct {

@@ -15,8 +15,8 @@ type Config struct {
 	Dialect Dialect // of the database; must be set
 	Table   string  // its name, with a schema if need be; empty: ax_once
 
-	// Window is the dedupe window of the schedulers (sched.Config.Dedupe), Timeout the longest timeout of the tasks: Prune keeps
-	// what either may still need. 0 means 1 h, and ax.DefaultTimeout.
+	// Window is the dedupe window of the schedulers (sched.Config.Dedupe), Timeout the longest timeout of the tasks:
+	// Prune keeps what either may still need. 0 means 1 h, and ax.DefaultTimeout.
 	Window  time.Duration
 	Timeout time.Duration
 }
@@ -66,12 +66,13 @@ type Done struct {
 	At     time.Time // when, by that attempt's clock, to the microsecond
 }
 
-// Do runs effect in tx, unless the effect of this task has been committed before: then Done.Repeat says so, with what it returned then. tx
-// is the caller's own, of the database that the effect writes to, and committing it is the caller's, who does so also after a repeat;
-// after an error it must be rolled back. ctx must be the one of a handler. The result may have up to ax.MaxResult bytes.
+// Do runs effect in tx, unless the effect of this task has been committed before: then Done.Repeat says so, with what it
+// returned then. tx is the caller's own, of the database that the effect writes to, and committing it is the caller's,
+// who does so also after a repeat; after an error it must be rolled back. ctx must be the one of a handler. The result
+// may have up to ax.MaxResult bytes.
 //
-// Errors: ErrFenced if a newer attempt has it; ErrInvalid outside of a handler, or for a result that is too long; those of effect and of
-// the database.
+// Errors: ErrFenced if a newer attempt has it; ErrInvalid outside of a handler, or for a result that is too long; those
+// of effect and of the database.
 func (g *Guard) Do(ctx context.Context, tx *sql.Tx, effect func() ([]byte, error)) (Done, error) {
 	w, err := whoOf(ctx)
 	if err != nil {
@@ -114,9 +115,9 @@ func (g *Guard) Tx(ctx context.Context, db *sql.DB, effect func(tx *sql.Tx) erro
 	return nil
 }
 
-// Enter writes, in a transaction of its own, that this attempt has begun: every older one is refused from then on, even before the effect of this
-// one. For a handler that works long before its effect, or that wants to know first whether there is anything to do (Done.Repeat).
-// Errors: as Do.
+// Enter writes, in a transaction of its own, that this attempt has begun: every older one is refused from then on, even
+// before the effect of this one. For a handler that works long before its effect, or that wants to know first whether
+// there is anything to do (Done.Repeat). Errors: as Do.
 func (g *Guard) Enter(ctx context.Context, db *sql.DB) (Done, error) {
 	w, err := whoOf(ctx)
 	if err != nil {
@@ -159,8 +160,8 @@ func whoOf(ctx context.Context) (who, error) {
 	return who{d.Task.ID, Before(d.Task), d.Token.String()}, nil
 }
 
-// Before returns the run before the present one of a task that succeeded last, 0 if none did, as far as the attempts go that the task
-// carries: together with the id it names the effect.
+// Before returns the run before the present one of a task that succeeded last, 0 if none did, as far as the attempts go
+// that the task carries: together with the id it names the effect.
 func Before(t *ax.Task) int32 {
 	for a := t.Last; a != nil; a = a.Prev {
 		if a.Run < t.Run && a.Outcome == ax.OutcomeSuccess {
@@ -178,15 +179,16 @@ type row struct {
 	result []byte
 }
 
-// covers reports whether the effect of w has been committed. A row of a later run counts: w has let go the part of its history
-// that tells of it.
+// covers reports whether the effect of w has been committed. A row of a later run counts: w has let go the part of its
+// history that tells of it.
 func (r *row) covers(w who) bool { return r.at != 0 && r.run >= w.run }
 
 func (r *row) repeat() Done {
 	return Done{Repeat: true, Result: r.result, Token: r.token, At: time.UnixMicro(r.at)}
 }
 
-// take gets hold of the row until tx ends, makes it if there is none, and refuses an attempt that is older than the one in it.
+// take gets hold of the row until tx ends, makes it if there is none, and refuses an attempt that is older than the one
+// in it.
 func (g *Guard) take(ctx context.Context, tx *sql.Tx, w who) (*row, error) {
 	if _, err := tx.ExecContext(ctx, g.sql.lock, w.id, w.run, w.token, time.Now().UnixMicro()); err != nil {
 		return nil, fmt.Errorf("ax: once %s: %w", w.id, err)
@@ -212,10 +214,10 @@ func (g *Guard) write(ctx context.Context, tx *sql.Tx, w who, r *row, done int64
 // pruneStep is how many rows go in one statement, so that none holds others up for long.
 const pruneStep = 1000
 
-// Prune removes rows that were written last before an instant, in steps, and returns how many. A task whose row is gone may have its
-// effect again, and its oldest attempts are not refused any more: choose an instant before which no task can be retried or re-run. Errors: ErrInvalid for an instant within the
-// dedupe window, or within the longest life of an attempt (twice Config.Timeout and a minute), from now; those of the
-// database, with how many went before.
+// Prune removes rows that were written last before an instant, in steps, and returns how many. A task whose row is gone
+// may have its effect again, and its oldest attempts are not refused any more: choose an instant before which no task can
+// be retried or re-run. Errors: ErrInvalid for an instant within the dedupe window, or within the longest life of an
+// attempt (twice Config.Timeout and a minute), from now; those of the database, with how many went before.
 func (g *Guard) Prune(ctx context.Context, db *sql.DB, before time.Time) (int64, error) {
 	life := 2*g.cfg.Timeout + time.Minute
 	if least := max(g.cfg.Window, life); time.Since(before) < least {

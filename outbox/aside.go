@@ -45,8 +45,8 @@ func (b *Box) Aside(ctx context.Context, db *sql.DB, after int64, limit int) (li
 	return list, rows.Err()
 }
 
-// Retry lets a row that was set aside be tried again, as if for the first time: whoever calls it has found out that there is no such task.
-// False if there is no such row.
+// Retry lets a row that was set aside be tried again, as if for the first time: whoever calls it has found out that there
+// is no such task. False if there is no such row.
 func (b *Box) Retry(ctx context.Context, db *sql.DB, seq int64) (bool, error) {
 	return b.change(ctx, db, b.sql.retry, seq)
 }

@@ -16,7 +16,8 @@ type Config struct {
 	Dialect Dialect // of the database; must be set
 	Table   string  // its name, with a schema if need be; empty: ax_outbox
 
-	// MaxPayload bounds a payload in bytes, as sched.Config.MaxPayload does, which must not be smaller; 0 means ax.MaxPayload.
+	// MaxPayload bounds a payload in bytes, as sched.Config.MaxPayload does, which must not be smaller; 0 means
+	// ax.MaxPayload.
 	MaxPayload int
 
 	Every   time.Duration // how often Relay looks without being nudged, more or less by half; 0 means 1 s
@@ -90,8 +91,9 @@ type body struct {
 	Headers        map[string]string `json:",omitempty"`
 }
 
-// Submit checks a submission and writes it in tx, the caller's own; it returns the id of the task, made now if sub has none. It is relayed once tx
-// is committed; call Nudge then. Errors: ErrInvalid, naming the field, as sched's Submit; those of the database.
+// Submit checks a submission and writes it in tx, the caller's own; it returns the id of the task, made now if sub has
+// none. It is relayed once tx is committed; call Nudge then. Errors: ErrInvalid, naming the field, as sched's Submit;
+// those of the database.
 func (b *Box) Submit(ctx context.Context, tx *sql.Tx, sub ax.Submission) (id string, err error) {
 	now := time.Now()
 	t, err := sub.Task(now, b.cfg.MaxPayload)

@@ -12,8 +12,8 @@ import (
 	"github.com/axsched/ax"
 )
 
-// Submitter is where tasks go: a *sched.Scheduler is one. If it also has Get, as that has, a row of which nobody knows whether it is in can be
-// looked up.
+// Submitter is where tasks go: a *sched.Scheduler is one. If it also has Get, as that has, a row of which nobody knows
+// whether it is in can be looked up.
 type Submitter interface {
 	SubmitMany(ctx context.Context, subs []ax.Submission) ([]ax.Answer, error)
 }
@@ -23,8 +23,8 @@ type finder interface {
 	Get(ctx context.Context, id string) (*ax.Task, error)
 }
 
-// Relay relays rows until ctx ends, and returns ctx's error. What goes wrong meanwhile is tried again; log, if not nil, is told of it.
-// Several relays, in one process or many, share the work.
+// Relay relays rows until ctx ends, and returns ctx's error. What goes wrong meanwhile is tried again; log, if not nil,
+// is told of it. Several relays, in one process or many, share the work.
 func (b *Box) Relay(ctx context.Context, db *sql.DB, to Submitter, log func(error)) error {
 	if log == nil {
 		log = func(error) {}
@@ -58,8 +58,8 @@ type taken struct {
 	text                  []byte
 }
 
-// RelayOnce relays at most one batch and returns how many rows it took. Rows that could not be submitted now wait again, others are set
-// aside; the error says which, and why.
+// RelayOnce relays at most one batch and returns how many rows it took. Rows that could not be submitted now wait again,
+// others are set aside; the error says which, and why.
 func (b *Box) RelayOnce(ctx context.Context, db *sql.DB, to Submitter) (int, error) {
 	n, _, err := b.relay(ctx, db, to)
 	return n, err
@@ -116,7 +116,8 @@ func (b *Box) relay(ctx context.Context, db *sql.DB, to Submitter) (n int, wait 
 	return len(rows), wait, errors.Join(errs...)
 }
 
-// take takes rows that are ready for this relay alone. Another relay that wants the same at the same time gets the others.
+// take takes rows that are ready for this relay alone. Another relay that wants the same at the same time gets the
+// others.
 func (b *Box) take(ctx context.Context, db *sql.DB) ([]*taken, error) {
 	now := time.Now()
 	found, err := b.ready(ctx, db, now)
@@ -173,7 +174,8 @@ func (b *Box) ready(ctx context.Context, db *sql.DB, now time.Time) (list []*tak
 	return list, rows.Err()
 }
 
-// find looks for a task whose submission is too old to be told from a repeat, and returns what it would have been answered.
+// find looks for a task whose submission is too old to be told from a repeat, and returns what it would have been
+// answered.
 func (b *Box) find(ctx context.Context, to Submitter, sub *ax.Submission, expired ax.Answer) ax.Answer {
 	f, ok := to.(finder)
 	if !ok {
@@ -221,8 +223,8 @@ func reason(a ax.Answer) error {
 	return fmt.Errorf("answered %s", a.Code)
 }
 
-// giveBack lets a row wait again, longer each time. If it is certain that no try has made a task the count of what is remembered begins
-// anew with the next.
+// giveBack lets a row wait again, longer each time. If it is certain that no try has made a task the count of what is
+// remembered begins anew with the next.
 func (b *Box) giveBack(ctx context.Context, db *sql.DB, r *taken, cause error) error {
 	tried := r.tried
 	if tried == 0 && errors.Is(cause, ax.ErrUnknown) {

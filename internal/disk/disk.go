@@ -1,5 +1,5 @@
-// Package disk is the file system under package journal: one directory of plain files, and nothing that a log does not need.
-// OS is the real one; package faulty is one that fails as it is told.
+// Package disk is the file system under package journal: one directory of plain files, and nothing that a log does not
+// need. OS is the real one; package faulty is one that fails as it is told.
 package disk
 
 import (
@@ -22,8 +22,8 @@ type FS interface {
 	Remove(name string) error
 	SyncDir() error // makes Create, Rename and Remove durable
 
-	// Lock makes a file that one opener at a time can have locked, of this process or another; it is free again when it is
-	// closed, or its process has died. ErrLocked if it is not free.
+	// Lock makes a file that one opener at a time can have locked, of this process or another; it is free again when it
+	// is closed, or its process has died. ErrLocked if it is not free.
 	Lock(name string) (io.Closer, error)
 }
 

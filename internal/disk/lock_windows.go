@@ -8,8 +8,8 @@ import (
 // sharingViolation is ERROR_SHARING_VIOLATION.
 const sharingViolation = syscall.Errno(32)
 
-// lock opens a file so that nobody else can open it to write, which the end of the process undoes. To read it is allowed, so that who is
-// refused can be told who has it.
+// lock opens a file so that nobody else can open it to write, which the end of the process undoes. To read it is allowed,
+// so that who is refused can be told who has it.
 func lock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMakeDir makes directories while syncs fail, one after the other: once it succeeds, the name of each directory that was made has been
-// synced after it was made, by this call or by one that failed before.
+// TestMakeDir makes directories while syncs fail, one after the other: once it succeeds, the name of each directory that
+// was made has been synced after it was made, by this call or by one that failed before.
 func TestMakeDir(t *testing.T) {
 	for fail := range 5 {
 		root := t.TempDir()
@@ -41,7 +41,8 @@ func TestMakeDir(t *testing.T) {
 	}
 }
 
-// TestMakeDirForeign is content with a directory that is there, in one that may not be read, but not with a sync that fails.
+// TestMakeDirForeign is content with a directory that is there, in one that may not be read, but not with a sync that
+// fails.
 func TestMakeDirForeign(t *testing.T) {
 	dir := t.TempDir()
 	if err := makeDir(dir, func(string) error { return os.ErrPermission }); err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// OS returns a directory of the operating system. It is made, with all above it, when something is made in it; nobody but this user may
-// read it. Lock sees to it that the directory itself is durable: its name in the one above.
+// OS returns a directory of the operating system. It is made, with all above it, when something is made in it; nobody but
+// this user may read it. Lock sees to it that the directory itself is durable: its name in the one above.
 func OS(dir string) FS { return osFS(dir) }
 
 type osFS string
@@ -50,9 +50,9 @@ func (d osFS) open(name string, flag int) (File, error) {
 	return osFile{f}, nil
 }
 
-// makeDir makes a directory with all above it, from the top, each durable by sync before the next. The first that is there already may
-// have been made by a process that died before it could sync: so its name is synced too, unless it is in a directory that this user
-// may not read, which is somebody else's to keep.
+// makeDir makes a directory with all above it, from the top, each durable by sync before the next. The first that is
+// there already may have been made by a process that died before it could sync: so its name is synced too, unless it is
+// in a directory that this user may not read, which is somebody else's to keep.
 func makeDir(dir string, sync func(dir string) error) error {
 	above := filepath.Dir(dir)
 	_, err := os.Stat(dir)

@@ -26,8 +26,9 @@ type Config struct {
 	Era      uint32           // of every token
 	Revision uint64           // every grant and every document gets a higher one
 
-	// Write, if set, has a new revision of a document written. It is called under the lock, in the order of the revisions;
-	// an error refuses the change. Put returns what wait returns, with the lock free and the change to be seen.
+	// Write, if set, has a new revision of a document written. It is called under the lock, in the order of the
+	// revisions; an error refuses the change. Put returns what wait returns, with the lock free and the change to be
+	// seen.
 	Write func(ax.Document) (wait func() error, err error)
 }
 
@@ -65,7 +66,8 @@ func (r *Registry) Load(d ax.Document) {
 	r.revision = max(r.revision, uint64(d.Revision))
 }
 
-// Close ends the Registry: every later call answers ErrClosed, and what Watch returned is closed. Closing twice is allowed.
+// Close ends the Registry: every later call answers ErrClosed, and what Watch returned is closed. Closing twice is
+// allowed.
 func (r *Registry) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

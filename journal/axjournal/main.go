@@ -1,9 +1,11 @@
-// Command axjournal shows what a journal directory holds, and repairs one that is damaged, without the program it belongs to.
+// Command axjournal shows what a journal directory holds, and repairs one that is damaged, without the program it belongs
+// to.
 //
 //	axjournal inspect DIR   # changes nothing; the directory may be open
 //	axjournal repair DIR    # saves what can be read; the old files stay, as *.damaged
 //
-// The exit code is 0 if there is no damage, or it was repaired; 1 if there is, or something went wrong; 2 for wrong arguments.
+// The exit code is 0 if there is no damage, or it was repaired; 1 if there is, or something went wrong; 2 for wrong
+// arguments.
 package main
 
 import (

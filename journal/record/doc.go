@@ -20,7 +20,8 @@
 // earlier life of the same file left behind, does not check out. The body of a task ends with a CRC-32C of its own, since
 // a device may read it back alone.
 //
-// A task is written whole (TagCreate, TagFull), or only what a move changes (TagMove, TagFinish): the fields from State on, and Due.
+// A task is written whole (TagCreate, TagFull), or only what a move changes (TagMove, TagFinish): the fields from State
+// on, and Due.
 //
 // # Guaranteed
 //
@@ -30,6 +31,6 @@
 //
 // # How it fails
 //
-// ErrSum for bytes that are not what was written, ErrVersion for those of a version, a kind or a tag that this one does not
-// know: a newer program wrote them, and skipping them would lose something.
+// ErrSum for bytes that are not what was written, ErrVersion for those of a version, a kind or a tag that this one does
+// not know: a newer program wrote them, and skipping them would lose something.
 package record

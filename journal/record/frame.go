@@ -71,8 +71,8 @@ func sum(frame []byte, place uint64) uint32 {
 	return crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, frame[HeaderSize:])
 }
 
-// PayloadSize reads the length of the payload out of a header. False if it is not the header of a record that this version
-// can read; the payload may still turn out not to be what was written.
+// PayloadSize reads the length of the payload out of a header. False if it is not the header of a record that this
+// version can read; the payload may still turn out not to be what was written.
 func PayloadSize(header []byte) (int, bool) {
 	if len(header) < HeaderSize || header[0] == 0 || header[1] == 0 || header[2] != 0 || header[3] != 0 {
 		return 0, false

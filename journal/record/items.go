@@ -299,7 +299,8 @@ func ReadPruned(payload []byte) (Pruned, error) {
 	return p, r.end("a prune of the archive")
 }
 
-// AppendDropped appends the payload of KindDrop, the number of the oldest file that is still needed; ReadDropped reads it back.
+// AppendDropped appends the payload of KindDrop, the number of the oldest file that is still needed; ReadDropped reads it
+// back.
 func AppendDropped(dst []byte, number uint64) []byte { return appendUint(dst, number) }
 
 // ReadDropped reads the payload of KindDrop.

@@ -88,7 +88,8 @@ func TestEveryField(t *testing.T) {
 	}
 }
 
-// TestGolden reads what version 1 wrote on the day it was made. The bytes never change; a later version gets a file of its own.
+// TestGolden reads what version 1 wrote on the day it was made. The bytes never change; a later version gets a file of
+// its own.
 func TestGolden(t *testing.T) {
 	const file = "testdata/golden.hex"
 	f := frameOf(sample(), 1<<36|4096, 512)
@@ -211,7 +212,8 @@ func TestSmallThings(t *testing.T) {
 	}
 }
 
-// FuzzParse feeds arbitrary bytes to everything that reads: no panic, and what is accepted can be written again as it was.
+// FuzzParse feeds arbitrary bytes to everything that reads: no panic, and what is accepted can be written again as it
+// was.
 func FuzzParse(f *testing.F) {
 	f.Add(frameOf(sample(), 0, 0))
 	f.Add(record.AppendBatch(nil, sample()))

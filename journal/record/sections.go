@@ -19,8 +19,8 @@ func (w *Writer) Section(tag Tag, n int) {
 	}
 }
 
-// lengthSize is how many bytes an item's length is written in. It is written after the body, into a place of fixed size: as
-// a uvarint that may have more bytes than it needs.
+// lengthSize is how many bytes an item's length is written in. It is written after the body, into a place of fixed size:
+// as a uvarint that may have more bytes than it needs.
 const lengthSize = 4
 
 // Item appends one item, whose body f appends, and returns where it begins in Buf and how many bytes it takes with its

@@ -69,8 +69,8 @@ func tally(t *testing.T, outcomes []string, run func(rng *rand.Rand) string) {
 	}
 }
 
-// TestSectors shows that each sector that was not synced survives or not by itself, whatever was written before and after it, and that
-// those that were synced survive.
+// TestSectors shows that each sector that was not synced survives or not by itself, whatever was written before and after
+// it, and that those that were synced survive.
 func TestSectors(t *testing.T) {
 	sector := func(c string) string { return strings.Repeat(c, 512) }
 	tally(t, []string{"abcd", "aBCD", "abCd", "aBcd", "abcD", "aBCd", "abCD", "aBcD"}, func(rng *rand.Rand) string {
@@ -133,8 +133,8 @@ func TestTruncate(t *testing.T) {
 	})
 }
 
-// TestNames shows what a power cut leaves of names that were not synced: any of the changes, but none of a name without those of that
-// name before it. A file that was synced, and its name, always has a name.
+// TestNames shows what a power cut leaves of names that were not synced: any of the changes, but none of a name without
+// those of that name before it. A file that was synced, and its name, always has a name.
 func TestNames(t *testing.T) {
 	start := func(names ...string) *faulty.FS {
 		d := faulty.New()
@@ -217,7 +217,8 @@ func TestNamesInOrder(t *testing.T) {
 	})
 }
 
-// TestContentWithoutName shows that a synced file whose name was not is whole or absent, and one that was not synced may be empty.
+// TestContentWithoutName shows that a synced file whose name was not is whole or absent, and one that was not synced may
+// be empty.
 func TestContentWithoutName(t *testing.T) {
 	tally(t, []string{"-", "f"}, func(rng *rand.Rand) string {
 		d := faulty.New()

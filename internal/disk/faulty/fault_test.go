@@ -15,7 +15,8 @@ import (
 	"github.com/axsched/ax/internal/disk/faulty"
 )
 
-// TestSpace shows a full disk: a write beyond it writes what fits, what is removed or cut off makes room, and so does a larger one.
+// TestSpace shows a full disk: a write beyond it writes what fits, what is removed or cut off makes room, and so does a
+// larger one.
 func TestSpace(t *testing.T) {
 	d := faulty.New()
 	f := create(t, d, "f", strings.Repeat("f", 100))
@@ -82,7 +83,8 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// TestFailSync shows that what a failed sync was to write is lost for good, though it can be read, and that what is written after it is not.
+// TestFailSync shows that what a failed sync was to write is lost for good, though it can be read, and that what is
+// written after it is not.
 func TestFailSync(t *testing.T) {
 	tally(t, []string{"old."}, func(rng *rand.Rand) string {
 		d := faulty.New()
@@ -127,8 +129,8 @@ func TestFlip(t *testing.T) {
 	}
 }
 
-// TestOpenFiles shows what a file is good for: one opened to read takes no write, one that is closed does nothing, and one that was removed
-// or renamed goes on.
+// TestOpenFiles shows what a file is good for: one opened to read takes no write, one that is closed does nothing, and
+// one that was removed or renamed goes on.
 func TestOpenFiles(t *testing.T) {
 	d := faulty.New()
 	f := create(t, d, "f", "f")

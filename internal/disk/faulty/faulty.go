@@ -8,24 +8,26 @@
 //	dir    durable  names that are on the disk for certain
 //	       changes  of names since, in order
 //
-// A kill leaves what the process saw, and makes nothing durable. A power cut leaves what was synced, and of the rest any share:
+// A kill leaves what the process saw, and makes nothing durable. A power cut leaves what was synced, and of the rest any
+// share:
 //
-//   - of the writes to a file each sector of 512 bytes by itself, so that a later write may be there and an earlier one not;
-//   - of the names, at some cuts the changes up to one of them, as a file system with a journal does; at others each by itself, but
-//     none of a name without those of that name before it. A rename may also leave both names.
+//   - of the writes to a file each sector of 512 bytes by itself, so that a later write may be there and an earlier one
+//     not;
+//   - of the names, at some cuts the changes up to one of them, as a file system with a journal does; at others each by
+//     itself, but none of a name without those of that name before it. A rename may also leave both names.
 //
 // # Guaranteed
 //
-// What is left follows from the operations and the rng alone. A file that was synced is there whole, once its name was synced, under
-// that name or one it was renamed to since, unless it was removed or replaced. All methods are safe for concurrent use, and work in a
-// bubble of testing/synctest. A file system that crashed refuses everything from then on, with ErrCrashed; what a crash leaves is a new
-// one, of which no fault is asked.
+// What is left follows from the operations and the rng alone. A file that was synced is there whole, once its name was
+// synced, under that name or one it was renamed to since, unless it was removed or replaced. All methods are safe for
+// concurrent use, and work in a bubble of testing/synctest. A file system that crashed refuses everything from then on,
+// with ErrCrashed; what a crash leaves is a new one, of which no fault is asked.
 //
 // # Not guaranteed
 //
-// A sector is never torn: what was synced does not suffer from what is written beside it. A kill between two operations is all
-// there is; none comes in the middle of a write. Room is counted by the sizes of files, holes included, and cutting a file off to
-// more than it has is not refused for want of it.
+// A sector is never torn: what was synced does not suffer from what is written beside it. A kill between two operations
+// is all there is; none comes in the middle of a write. Room is counted by the sizes of files, holes included, and
+// cutting a file off to more than it has is not refused for want of it.
 package faulty
 
 import (
@@ -69,15 +71,16 @@ func (d *FS) CrashAfter(n int) {
 	d.left = int64(n)
 }
 
-// Ops returns how many operations have happened or failed otherwise than by a crash: all but reads, sizes and closes of files, and
-// locks.
+// Ops returns how many operations have happened or failed otherwise than by a crash: all but reads, sizes and closes of
+// files, and locks.
 func (d *FS) Ops() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ops
 }
 
-// Space bounds how many bytes the files may have in all; 0 lifts the bound. A write beyond it writes what fits and answers ENOSPC.
+// Space bounds how many bytes the files may have in all; 0 lifts the bound. A write beyond it writes what fits and
+// answers ENOSPC.
 func (d *FS) Space(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,8 +102,8 @@ func (d *FS) used() (n int64) {
 	return n
 }
 
-// FailSync makes the n-th Sync of a file from now on answer EIO, 1 the next one, as Linux does it: what it should have written can be
-// read, but is lost, and the next Sync succeeds without it.
+// FailSync makes the n-th Sync of a file from now on answer EIO, 1 the next one, as Linux does it: what it should have
+// written can be read, but is lost, and the next Sync succeeds without it.
 func (d *FS) FailSync(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,7 +124,8 @@ func (d *FS) FailRead(n int) {
 	d.failRead = int64(n)
 }
 
-// Garbage lets a power cut leave anything at all in the place of what a write would have put into a sector. Never beside it.
+// Garbage lets a power cut leave anything at all in the place of what a write would have put into a sector. Never beside
+// it.
 func (d *FS) Garbage(on bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +146,8 @@ func (d *FS) Syncs() int64 {
 	return d.syncs
 }
 
-// Flip flips one bit of a byte, wherever it is: in the cache, on the disk, and on its way there. It panics if there is no such byte.
+// Flip flips one bit of a byte, wherever it is: in the cache, on the disk, and on its way there. It panics if there is no
+// such byte.
 func (d *FS) Flip(name string, offset int64, bit int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
