@@ -21,6 +21,7 @@ type Seen struct {
 	*Task
 	Busy   bool
 	Absent bool // not in its memory
+	Ended  bool // absent because it has ended, in a batch that is not written yet
 }
 
 // Counts are a node's own counts of the tasks it holds.
@@ -112,10 +113,10 @@ func inUse(t *Turn) usage {
 			u.keys[s.Key]++
 			u.jobs[s.Job]++
 		}
-		if s.Ordered && (open(s.State) || s.State == Scheduled && s.Attempt > 0) {
+		if s.Ordered && !s.Ended && (open(s.State) || s.State == Scheduled && s.Attempt > 0) {
 			u.busy[s.Key] = s.Task
 		}
-		if s.Ordered && s.State == Scheduled && s.Attempt > 0 {
+		if s.Ordered && s.State == Scheduled && s.Attempt > 0 && !s.Ended {
 			u.retrying[s.Key] = s.Task
 		}
 	}

@@ -93,7 +93,7 @@ func (n *node) absent(seen map[string]bool) (list []invariant.Seen) {
 		if o := n.parts[p]; t.State != invariant.Scheduled || seen[t.ID] || o == nil || !o.open || o.failed {
 			return
 		}
-		list = append(list, invariant.Seen{Task: t, Busy: true, Absent: true})
+		list = append(list, invariant.Seen{Task: t, Busy: true, Absent: true, Ended: n.eng.Counted(p) && !n.eng.IsFar(p, t.ID)})
 		if !n.eng.IsFar(p, t.ID) || !t.IsDue(c) {
 			delete(n.missed, t.ID)
 			return
