@@ -151,7 +151,7 @@ func newEngine(n *Node, p ax.Partition, token ax.Token, l *Loaded, first bool, n
 		inbox:  make(map[string]bool),
 		out:    n.output(), recent: newRecent(n.cfg),
 	}
-	e.gates = newGates(n.cfg.Limits, n.cfg.Aging, now.Boot)
+	e.gates = newGates(n.cfg.Limits, n.cfg.Aging, now)
 	e.memory = newMemory(n.cfg, opened.Floor)
 	e.horizon = newHorizon(e, l.UpTo, first)
 	return e
@@ -169,7 +169,7 @@ func (e *Engine) Advance(now clock.Now) {
 	e.now = now
 	e.boot.AdvanceSome(now.Boot, fireAtOnce, e.fired)
 	e.wall.AdvanceSome(now.Wall, fireAtOnce, e.fired)
-	e.gates.advance(now.Boot, e.ready)
+	e.gates.advance(now.Boot, now.Wall, e.ready)
 	e.memory.forget(ax.Time(now.Wall))
 	if e.horizon != nil {
 		e.horizon.advance(now)

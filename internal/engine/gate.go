@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax"
+	"github.com/axsched/ax/internal/clock"
 	"github.com/axsched/ax/internal/ready"
 	"github.com/axsched/ax/internal/wheel"
 )
@@ -72,14 +73,15 @@ type gates struct {
 	keys   map[string]*gate
 	jobs   map[string]*gate
 	wheel  *wheel.Wheel[*gate]
-	none   bool // no limit on any key or job: the common case, decided once
+	wall   int64 // this instant, on the wall clock; all other instants here are of the boot-time clock
+	none   bool  // no limit on any key or job: the common case, decided once
 	batch  []*gate
 }
 
-func newGates(l Limits, aging Aging, now int64) gates {
+func newGates(l Limits, aging Aging, now clock.Now) gates {
 	none := len(l.Keys) == 0 && len(l.Jobs) == 0 && l.EachKey == (Limit{}) && l.EachJob == (Limit{})
 	return gates{limits: l, aging: aging, keys: map[string]*gate{}, jobs: map[string]*gate{},
-		wheel: wheel.New[*gate](now), none: none}
+		wheel: wheel.New[*gate](now.Boot), wall: now.Wall, none: none}
 }
 
 // of returns the gates a task must pass, nil where there is none.
@@ -181,7 +183,8 @@ func (gs *gates) leave(t *ax.Task, now int64, unpark func(*item)) {
 }
 
 // advance lets go on what waited for a rate.
-func (gs *gates) advance(now int64, unpark func(*item)) {
+func (gs *gates) advance(now, wall int64, unpark func(*item)) {
+	gs.wall = wall
 	if gs.none {
 		return
 	}
@@ -203,7 +206,7 @@ func (gs *gates) admit(g *gate, now int64, unpark func(*item)) {
 			room = min(room, int((now-g.opens())/g.period)+1)
 		}
 		for range room {
-			if it, ok := g.parked.Pop(now); ok {
+			if it, ok := g.parked.Pop(gs.wall); ok { // waiting is counted on the wall clock
 				unpark(it)
 			}
 		}
