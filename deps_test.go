@@ -77,6 +77,11 @@ var importTable = []edge{
 	{"journal", "net", nil, nil, "embedding a journal opens no socket"},
 	{"...", "ax/internal/disk/faulty", nil, nil, "a file system that fails is for tests"},
 
+	{"cron", "ax", nil, nil, "cron expressions are of use without ax"},
+	{"cron", "ax/...", nil, nil, "cron expressions are of use without ax"},
+	{"cron/describe", "ax", nil, nil, "sentences about schedules, and nothing else"},
+	{"cron/describe", "ax/...", []string{"ax/cron"}, nil, "sentences about schedules, and nothing else"},
+	{"cron", "os", nil, nil, "time zones are found by package time"},
 	{"once", "ax/...", nil, nil, "a guard knows the words and database/sql"},
 	{"outbox", "ax/...", nil, nil, "whoever submits is an interface"},
 
