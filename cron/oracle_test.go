@@ -139,9 +139,9 @@ func randomExpr(rng *rand.Rand) string {
 }
 
 // TestOracle compares Next, Between, Count and Prev with a walk second by second, around clock changes and elsewhere.
-// AX_CRON (200) is the number of walks.
+// AX_CRON (50) is the number of walks.
 func TestOracle(t *testing.T) {
-	count := 200
+	count := 50
 	if text := os.Getenv("AX_CRON"); text != "" {
 		var err error
 		if count, err = strconv.Atoi(text); err != nil {
