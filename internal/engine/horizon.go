@@ -169,10 +169,10 @@ func (h *horizon) park(e *Engine, r request) bool {
 			return true
 		}
 	}
-	if r.Entry.Verb == ax.VerbReport || e.items.Get(id) != nil || !h.mayBeFar(id) {
+	w := h.wanted[id] // what is asked for while the task is being read waits behind: it may make the task, or end it
+	if r.Entry.Verb == ax.VerbReport || e.items.Get(id) != nil || w == nil && !h.mayBeFar(id) {
 		return false
 	}
-	w := h.wanted[id]
 	if w == nil {
 		h.asked++
 		w = &wanted{n: h.asked}
