@@ -114,14 +114,14 @@ func (b *Backend) begins(last uint64) error {
 		return fmt.Errorf("journal: filling %s: %w", seg.name, err)
 	}
 	l.spareWant = min(2*seg.filled, l.most)
+	if err := l.fs.SyncDir(); err != nil { // before its head names the files that it follows
+		return fmt.Errorf("journal: syncing the directory: %w", err)
+	}
 	if err := l.enter(seg, before, end, end); err != nil {
 		return err
 	}
 	if err := seg.file.Sync(); err != nil {
 		return fmt.Errorf("journal: syncing %s: %w", seg.name, err)
-	}
-	if err := l.fs.SyncDir(); err != nil {
-		return fmt.Errorf("journal: syncing the directory: %w", err)
 	}
 	seg.durable, seg.entered = seg.end, true
 	l.durable = l.written
