@@ -197,7 +197,26 @@ func findSegments(dir disk.FS) (chain []found, stale []string, err error) {
 	for n := newest; n != 0; n = chain[len(chain)-1].head.Before {
 		f, ok := all[n]
 		if !ok {
-			break
+			if len(chain) == 0 || n < chain[len(chain)-1].head.Oldest {
+				break
+			}
+			last := chain[len(chain)-1]
+			s := scanner{r: last.file, number: last.number, size: last.size}
+			if durable, _, err := evidence(&s, 0); err != nil || durable || len(chain) > 1 {
+				break // a file is missing, and what follows will say so
+			}
+			// two files were begun since the last sync, and a crash has kept the second and not the first
+			stale = append(stale, last.name)
+			last.file.Close()
+			chain = chain[:0]
+			lower := uint64(0)
+			for k := range all {
+				lower = max(lower, k)
+			}
+			if f, ok = all[lower]; !ok {
+				break
+			}
+			n = lower
 		}
 		chain = append(chain, f)
 		delete(all, n)
