@@ -60,7 +60,7 @@ func (b *Backend) prepare(zeros []byte) time.Duration {
 		b.cfg.Logger.Info("the journal has room again")
 		b.log.noRoom = nil
 	}
-	b.log.spare = &segment{number: number, name: segmentName(number), file: f, filled: want, entered: true}
+	b.log.spare = &segment{number: number, name: segmentName(number), file: f, filled: want}
 	return lookEvery
 }
 

@@ -123,7 +123,7 @@ func (b *Backend) begins(last uint64) error {
 	if err := seg.file.Sync(); err != nil {
 		return fmt.Errorf("journal: syncing %s: %w", seg.name, err)
 	}
-	seg.durable, seg.entered = seg.end, true
+	seg.durable = seg.end
 	l.durable = l.written
 	return nil
 }

@@ -30,7 +30,7 @@ func (r *replay) all(chain []found) error {
 		if err != nil {
 			return err
 		}
-		seg := &segment{number: f.number, slot: slot, name: f.name, file: f.file, filled: f.size, entered: true}
+		seg := &segment{number: f.number, slot: slot, name: f.name, file: f.file, filled: f.size}
 		l.slots[slot] = seg
 		l.order = append(l.order, seg)
 		l.oldest = max(l.oldest, f.head.Oldest)

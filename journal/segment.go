@@ -10,7 +10,8 @@ import (
 	"github.com/axsched/ax/journal/record"
 )
 
-// segment is one file of the log.
+// segment is one file of the log. Its name is durable before anything stands on it: no sync of the log syncs the
+// directory.
 type segment struct {
 	number uint64 // immutable; the first is 1
 	slot   int    // its place in log.slots, once it is in use
@@ -20,7 +21,6 @@ type segment struct {
 	end     int64 // up to where it is written
 	filled  int64 // up to where the file was filled with zeros
 	durable int64 // up to where it is durable
-	entered bool  // its name is durable
 }
 
 const (

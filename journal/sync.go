@@ -78,19 +78,15 @@ func (b *Backend) syncOnce() {
 		end int64
 	}
 	var parts []part
-	upTo, enter := l.written, false
+	upTo := l.written
 	for _, seg := range l.order {
 		if seg.end > seg.durable {
 			parts = append(parts, part{seg, seg.end})
-			enter = enter || !seg.entered
 		}
 	}
 	b.mu.Unlock()
 	began := time.Now()
 	var err error
-	if enter {
-		err = l.fs.SyncDir()
-	}
 	for i := 0; i < len(parts) && err == nil; i++ {
 		if err = parts[i].seg.file.Sync(); err != nil {
 			err = fmt.Errorf("syncing %s: %w", parts[i].seg.name, err)
@@ -106,7 +102,7 @@ func (b *Backend) syncOnce() {
 		return
 	}
 	for _, p := range parts {
-		p.seg.durable, p.seg.entered = p.end, true
+		p.seg.durable = p.end
 	}
 	l.durable = upTo
 }

@@ -109,7 +109,7 @@ func ReadBatch(payload []byte) (*ax.Batch, error) {
 func ReadItem(b *ax.Batch, tag Tag, body []byte) (err error) {
 	switch tag {
 	case TagDelete:
-		b.Delete = append(b.Delete, ReadString(body))
+		b.Delete = append(b.Delete, string(body))
 	case TagFull:
 		b.Finish, err = add(b.Finish, body, ReadTask)
 	case TagFinish:
@@ -121,29 +121,29 @@ func ReadItem(b *ax.Batch, tag Tag, body []byte) (err error) {
 	case TagRemember:
 		b.Remember, err = add(b.Remember, body, ReadRecord)
 	case TagForget:
-		b.Forget = append(b.Forget, ReadString(body))
+		b.Forget = append(b.Forget, string(body))
 	case TagAdmit:
-		b.Admit = append(b.Admit, ReadString(body))
+		b.Admit = append(b.Admit, string(body))
 	case TagJob:
 		b.Jobs, err = add(b.Jobs, body, ReadJob)
 	case TagDropJob:
-		b.DropJobs = append(b.DropJobs, ReadString(body))
+		b.DropJobs = append(b.DropJobs, string(body))
 	case TagInstance:
 		b.Instances, err = add(b.Instances, body, ReadInstance)
 	case TagDropInst:
-		b.DropInst = append(b.DropInst, ReadString(body))
+		b.DropInst = append(b.DropInst, string(body))
 	case TagReason:
 		b.Reasons, err = add(b.Reasons, body, ReadReason)
 	case TagDropWhy:
-		b.DropWhy = append(b.DropWhy, ReadString(body))
+		b.DropWhy = append(b.DropWhy, string(body))
 	case TagOutgoing:
 		b.Outgoing, err = add(b.Outgoing, body, ReadOutgoing)
 	case TagRelayed:
-		b.Relayed = append(b.Relayed, ReadString(body))
+		b.Relayed = append(b.Relayed, string(body))
 	case TagFact:
 		b.Facts, err = add(b.Facts, body, ReadFact)
 	case TagFiled:
-		b.Filed = append(b.Filed, ReadString(body))
+		b.Filed = append(b.Filed, string(body))
 	default:
 		err = fmt.Errorf("%w: tag %d in a batch", ErrVersion, tag)
 	}

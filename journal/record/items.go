@@ -33,7 +33,7 @@ const (
 	TagFiled                    // fact ids
 	TagEntry                    // entries of an inbox
 	TagDocument                 // documents
-	TagPartition                // Partition
+	_                           // unused
 	TagArchived                 // facts that the archive has
 	TagKeptEntry                // entries of an inbox with their place in its order
 	TagKeptFact                 // facts not yet filed, likewise
@@ -233,9 +233,6 @@ func ReadFact(body []byte) (ax.Fact, error) {
 	return f, r.end("a fact")
 }
 
-// ReadString reads the body of an item that is an id or a name.
-func ReadString(body []byte) string { return string(body) }
-
 // AppendDocument appends the body of a revision of a document; ReadDocument reads it back.
 func AppendDocument(dst []byte, d *ax.Document) []byte {
 	dst = appendString(appendString(dst, d.Class), d.Name)
@@ -254,7 +251,7 @@ func ReadDocument(body []byte) (ax.Document, error) {
 	return d, r.end("a document")
 }
 
-// AppendPartition appends the state of a partition: as a body, or as the preamble of KindOpen and KindPrune.
+// AppendPartition appends the state of a partition, the preamble of KindOpen and KindPrune; ReadPartitionHead reads it back.
 func AppendPartition(dst []byte, p Partition) []byte {
 	dst = appendToken(appendInt(dst, int64(p.ID)), p.Token)
 	return appendInt(appendToken(appendUint(dst, p.Number), p.Wrote), int64(p.Floor))
@@ -262,13 +259,6 @@ func AppendPartition(dst []byte, p Partition) []byte {
 
 func (r *reader) partition() Partition {
 	return Partition{ID: ax.Partition(r.int32()), Token: r.token(), Number: r.uint(), Wrote: r.token(), Floor: r.time()}
-}
-
-// ReadPartition reads the body of TagPartition.
-func ReadPartition(body []byte) (Partition, error) {
-	r := reader{b: body}
-	p := r.partition()
-	return p, r.end("the state of a partition")
 }
 
 // AppendSegment appends the payload of KindSegment; ReadSegment reads it back.

@@ -145,13 +145,6 @@ func (w *Writer) Document(d *ax.Document) {
 	w.close(at)
 }
 
-// Partition appends the state of a partition.
-func (w *Writer) Partition(p Partition) {
-	at := w.open()
-	w.Buf = AppendPartition(w.Buf, p)
-	w.close(at)
-}
-
 // Walk calls f for every item of the sections in b: its tag, where it begins in b, its size with the length in front, and
 // its body. It stops at the first error of f. Errors of its own: ErrSum, ErrVersion.
 func Walk(b []byte, f func(tag Tag, at, size int, body []byte) error) error {
